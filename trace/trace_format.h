@@ -93,6 +93,7 @@ enum trace_end {
     TRACE_END_GONE = 1,     /* the process is gone (see trace_state for how) */
     TRACE_END_EXEC = 2,     /* the process replaced itself by exec and began another trace */
     TRACE_END_SNAPSHOT = 3, /* this is a copy of a running process's trace, made at that time */
+    TRACE_END_DETACHED = 4, /* the process runs on, and is not recorded any more */
 };
 
 /* What the kernel told the service of the end of a process that is gone. */

@@ -83,9 +83,9 @@ static bool header_check_facts(struct trace_file *file, struct failure *failure)
     if (header->state > TRACE_ENDED)
         return fail(failure, file->path, "header: expected a state of 0 to %d, found %" PRIu32,
                     TRACE_ENDED, header->state);
-    if (header->end > TRACE_END_SNAPSHOT)
+    if (header->end > TRACE_END_DETACHED)
         return fail(failure, file->path, "header: expected an end of 0 to %d, found %" PRIu32,
-                    TRACE_END_SNAPSHOT, header->end);
+                    TRACE_END_DETACHED, header->end);
     if (header->end_how > TRACE_END_KILLED)
         return fail(failure, file->path,
                     "header: expected a kind of end of 0 to %d, found %" PRIu32, TRACE_END_KILLED,

@@ -54,6 +54,8 @@ const char *process_how_it_ended(const struct trace_header *header, char how[64]
         snprintf(how, 64, "ended through exit(), exit status %" PRIu32, header->end_code);
         return how;
     }
+    if (header->end == TRACE_END_DETACHED)
+        return "running; attach let go of it";
     if (header->end == TRACE_END_SNAPSHOT)
         return "running when this snapshot was taken";
     if (header->end == TRACE_END_GONE)

@@ -103,7 +103,8 @@ static void add_new_sources(struct top *top)
 /* Its trace is complete, and was when it was read. */
 static bool has_ended(const struct trace_header *header)
 {
-    return header->end == TRACE_END_GONE || header->end == TRACE_END_EXEC;
+    return header->end == TRACE_END_GONE || header->end == TRACE_END_EXEC ||
+           header->end == TRACE_END_DETACHED;
 }
 
 /* A trace that is gone, or does not hang together in this moment, is left out of this refresh. */

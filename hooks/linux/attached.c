@@ -1,6 +1,8 @@
 /* The agent in a process that ran already: trace/attached_agent.h. In place of embedded.c. */
 #include "trace/attached_agent.h"
 
+#include <stddef.h>
+
 #include "hooks/agent.h"
 #include "hooks/linux/attachment.h"
 #include "hooks/linux/start.h"
@@ -28,5 +30,5 @@ const char *attachment_path(uint64_t base)
     for (uint64_t i = 0; i < umbra_attachment.image_count; i++)
         if (images[i].base == base)
             return (const char *)images[i].path;
-    return 0;
+    return NULL;
 }

@@ -34,6 +34,8 @@ static void write_end(char state[STATE_SIZE], const struct trace_file_end *end)
 {
     if (end->kind == TRACE_END_EXEC)
         strcpy(state, "exec");
+    else if (end->kind == TRACE_END_DETACHED)
+        strcpy(state, "detached");
     else if (end->how == TRACE_END_HOW_UNKNOWN)
         strcpy(state, "ended");
     else

@@ -212,7 +212,10 @@ static void end(struct session *session, enum trace_end kind)
     recorder->ended_bytes += bytes;
     if (recorder->settings->is_verbose)
         message("session %u: pid %d %s after %.3f s: %" PRIu64 " bytes", session->number,
-                (int)session->pid, kind == TRACE_END_EXEC ? "became another program" : "ended",
+                (int)session->pid,
+                kind == TRACE_END_EXEC       ? "became another program"
+                : kind == TRACE_END_DETACHED ? "was let go of"
+                                             : "ended",
                 (double)(event_loop_now() - session->began_ms) / 1000, bytes);
     forget(session);
 }
@@ -220,6 +223,11 @@ static void end(struct session *session, enum trace_end kind)
 static void process_gone(void *owner)
 {
     end(owner, TRACE_END_GONE);
+}
+
+void session_detach(struct session *session)
+{
+    end(session, TRACE_END_DETACHED);
 }
 
 /* A client that was welcome has nothing more to say; one that says something is heard no more. */

@@ -41,6 +41,9 @@ void session_free_adopted(struct recorder *recorder); /* when they are over */
 /* Its process records or does not from here on. Returns false after one message. */
 bool session_pause(struct session *session, bool is_paused);
 
+/* Its process runs on and is not recorded any more: its trace is complete. */
+void session_detach(struct session *session);
+
 /* Undoes session_begin, when the process never got the trace. */
 void session_discard(struct session *session);
 

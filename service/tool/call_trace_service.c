@@ -9,6 +9,7 @@
 #include "service/server/daemon.h"
 #include "service/server/serve.h"
 #include "service/stacks/stacks.h"
+#include "service/tool/attaching.h"
 #include "service/tool/choose.h"
 #include "service/tool/control.h"
 #include "service/tool/options.h"
@@ -171,6 +172,8 @@ static int run(const struct options *options)
         return start(options);
     case VERB_SPAWN:
         return spawn(options);
+    case VERB_ATTACH:
+        return attaching_run(options);
     case VERB_STOP:
         return control_stop(options);
     case VERB_STATUS:

@@ -4,7 +4,8 @@
 #include <string.h>
 
 #define OF(verb) (1u << VERB_##verb)
-#define SERVES   (OF(START) | OF(SPAWN))
+#define SERVES   (OF(START) | OF(SPAWN) | OF(ATTACH))
+#define STARTS   (OF(START) | OF(SPAWN))
 #define SHOWS    (OF(STATUS) | OF(LIST))
 #define CHOOSES  (OF(SNAPSHOT) | OF(PAUSE) | OF(RESUME))
 #define ALL      COMMAND_LINE_ALL
@@ -40,7 +41,7 @@ const struct command_option option_table[] = {
      "calltrace: past it, the oldest events go instead"},
     {"timing", 0, "WAY", "adaptive exact samples none", SERVES, OPTION_TIMING, OF_START_AND_SPAWN,
      "samples (default), adaptive, exact or none"},
-    {"paused", 0, NULL, NULL, SERVES, OPTION_PAUSED, OF_START_AND_SPAWN,
+    {"paused", 0, NULL, NULL, STARTS, OPTION_PAUSED, OF_START_AND_SPAWN,
      "record nothing before `resume`"},
     {"log-file", 0, "FILE", NULL, SERVES, OPTION_LOG_FILE, OF_START_AND_SPAWN,
      "append messages to FILE; SIGHUP opens it anew"},
@@ -54,6 +55,10 @@ const struct command_option option_table[] = {
      "snapshot, pause, resume: that session of list"},
     {"pid", 0, "PID", "1..4294967295", CHOOSES | OF(START), OPTION_PID, OF_OTHERS,
      "snapshot, pause, resume; start --mode=samples: till ^C"},
+    {"include", 0, "PATTERN", NULL, OF(ATTACH), OPTION_INCLUDE, OF_OTHERS,
+     "attach: hook functions that match, as instrument does"},
+    {"exclude", 0, "PATTERN", NULL, OF(ATTACH), OPTION_EXCLUDE, OF_OTHERS,
+     "attach: leave functions that match alone"},
     {"output", 0, "FILE", NULL, OF(SNAPSHOT), OPTION_OUTPUT, OF_OTHERS,
      "snapshot (default: NAME-PID-N-snapshot.bin)"},
     {"interval", 0, "SECONDS", "0.1..3600", OF(TOP), OPTION_INTERVAL, OF_OTHERS,
@@ -78,6 +83,8 @@ static const struct {
                     "its background jobs, and return its exit status (128 + N if signal N killed "
                     "it, 127 if it was not found)"},
     [VERB_SPAWN] = {"spawn", "serve in the background; return when programs can be recorded"},
+    [VERB_ATTACH] = {"attach",
+                     "PID: hook a program that runs; record until ^C, then take the hooks out"},
     [VERB_STOP] = {"stop", "return when the service has ended and its traces are on the disk"},
     [VERB_STATUS] = {"status", "state of the service; exit status 1 if there is none"},
     [VERB_LIST] = {"list", "recorded processes: those that run, the last 1000 that ended"},
@@ -121,7 +128,7 @@ void option_table_show_help(void)
     }
     putchar('\n');
     command_line_print_help(option_table, ALL, FIRST, OPTION_COLUMN);
-    puts("Of start and spawn:");
+    puts("Of start, spawn and attach:");
     command_line_print_help(option_table, ALL, OF_START_AND_SPAWN, OPTION_COLUMN);
     puts("Of other verbs:");
     command_line_print_help(option_table, ALL, OF_OTHERS, OPTION_COLUMN);

@@ -16,9 +16,10 @@ enum verb {
     VERB_SNAPSHOT,
     VERB_PAUSE,
     VERB_RESUME,
+    VERB_ATTACH,
 };
 
-#define VERB_COUNT (VERB_RESUME + 1)
+#define VERB_COUNT (VERB_ATTACH + 1)
 
 enum option_code {
     OPTION_TRACE_DIR = 1,
@@ -43,6 +44,8 @@ enum option_code {
     OPTION_INTERVAL,
     OPTION_TIMES,
     OPTION_ONCE,
+    OPTION_INCLUDE,
+    OPTION_EXCLUDE,
     OPTION_HELP,
     OPTION_VERSION,
     OPTION_PRINT_VERBS,

@@ -16,11 +16,15 @@
 
 struct raw_options {
     const char *values[OPTION_COUNT]; /* as given; "" for those that take none; null: not given */
+    const char *patterns[OPTIONS_MOST_FILTERS]; /* of --include and --exclude, in their order */
+    bool is_include[OPTIONS_MOST_FILTERS];
+    size_t pattern_count;
 };
 
 static bool refuse_verb(const char *name)
 {
-    static const char verbs[] = "start, spawn, stop, status, list, pause, resume, top or snapshot";
+    static const char verbs[] =
+        "start, spawn, attach, stop, status, list, pause, resume, top or snapshot";
     struct nearest nearest = nearest_to(name ? name : "", name ? strlen(name) : 0);
 
     for (enum verb verb = VERB_START; verb < VERB_COUNT; verb++)
@@ -47,7 +51,8 @@ static bool choose_instance(struct options *options, const char *given)
     const char *instance = given ? given : getenv("UMBRA_INSTANCE_ID");
     char path[PROTOCOL_PATH_SIZE];
 
-    if (options->command && options->verb == VERB_START && !given) {
+    if (((options->command && options->verb == VERB_START) || options->verb == VERB_ATTACH) &&
+        !given) {
         snprintf(options->instance, sizeof(options->instance), "run-%d-%06lx", (int)getpid(),
                  (unsigned long)tick_clock_now() & 0xffffff);
         return true;
@@ -356,6 +361,19 @@ static bool split_command(struct options *options, int *argc, char **argv)
     return true;
 }
 
+static bool take_pattern(struct raw_options *raw, const struct command_line *line)
+{
+    if (line->option->code != OPTION_INCLUDE && line->option->code != OPTION_EXCLUDE)
+        return true;
+    if (raw->pattern_count == OPTIONS_MOST_FILTERS) {
+        message("--%s: expected at most %d patterns", line->option->name, OPTIONS_MOST_FILTERS);
+        return false;
+    }
+    raw->patterns[raw->pattern_count] = line->value;
+    raw->is_include[raw->pattern_count++] = line->option->code == OPTION_INCLUDE;
+    return true;
+}
+
 /* Returns false after one message. What is no option is in line->rest. */
 static bool read_options(struct raw_options *raw, struct command_line *line)
 {
@@ -367,6 +385,8 @@ static bool read_options(struct raw_options *raw, struct command_line *line)
             return false;
         }
         raw->values[line->option->code] = line->value ? line->value : "";
+        if (!take_pattern(raw, line))
+            return false;
     }
     return true;
 }
@@ -389,6 +409,68 @@ static bool show_page(const struct raw_options *raw, const char *verb)
     return true;
 }
 
+/* Returns false after one message. */
+static bool add_filter(char **filter, const char *name, const char *pattern)
+{
+    size_t size = strlen(name) + strlen(pattern) + sizeof("--=");
+
+    *filter = malloc(size);
+    if (!*filter) {
+        message("--%s: out of memory", name);
+        return false;
+    }
+    snprintf(*filter, size, "--%s=%s", name, pattern);
+    return true;
+}
+
+/* attach PID: the one verb with a word behind it. Cuts it off. */
+static bool choose_process(struct options *options, const struct raw_options *raw, char **words)
+{
+    char *end;
+    long pid;
+
+    if (options->verb != VERB_ATTACH)
+        return true;
+    pid = words[1] ? strtol(words[1], &end, 10) : 0;
+    if (pid <= 0 || *end || pid > INT32_MAX) {
+        message("attach: expected the number of a process, found %s; see --help",
+                words[1] ? words[1] : "none");
+        return false;
+    }
+    options->attached = (pid_t)pid;
+    for (size_t i = 0; i < raw->pattern_count; i++)
+        if (!add_filter(&options->filters[i], raw->is_include[i] ? "include" : "exclude",
+                        raw->patterns[i]))
+            return false;
+    words[1] = words[2];
+    return true;
+}
+
+/* What needs the program's own libraries, or is for whole stacks, does not come by attaching. */
+static bool choose_attached(struct options *options, const struct raw_options *raw)
+{
+    if (options->verb != VERB_ATTACH)
+        return true;
+    if (process_own_system() != TRACE_SYSTEM_LINUX) {
+        message("attach: programs that run are hooked on Linux only");
+        return false;
+    }
+    if (options->is_of_stacks) {
+        message("--mode=samples: attach hooks calls; start --mode=samples --pid=%d samples",
+                (int)options->attached);
+        return false;
+    }
+    if (raw->values[OPTION_TIMING] && options->recording.timing == TRACE_TIMING_SAMPLES) {
+        message(
+            "--timing=samples: expected adaptive, exact or none; a program that was attached to "
+            "cannot sample itself");
+        return false;
+    }
+    if (options->recording.timing == TRACE_TIMING_SAMPLES)
+        options->recording.timing = TRACE_TIMING_ADAPTIVE;
+    return true;
+}
+
 bool options_parse(struct options *options, int argc, char **argv)
 {
     struct raw_options raw = {0};
@@ -407,11 +489,13 @@ bool options_parse(struct options *options, int argc, char **argv)
     options->recording.is_paused = raw.values[OPTION_PAUSED];
     options->as_json = raw.values[OPTION_JSON];
     options->is_once = raw.values[OPTION_ONCE];
-    return read_verb(options, verb) && check_verb(options, &raw, verb ? line.rest[1] : NULL) &&
+    return read_verb(options, verb) && choose_process(options, &raw, line.rest) &&
+           check_verb(options, &raw, verb ? line.rest[1] : NULL) &&
            choose_messages(options, &raw) &&
            choose_trace_dir(options, raw.values[OPTION_TRACE_DIR]) &&
            choose_instance(options, raw.values[OPTION_INSTANCE]) && choose_limits(options, &raw) &&
            choose_samples(options, &raw) && choose_mode(options, &raw) &&
            choose_stacks(options, &raw) && choose_timing(options, &raw) &&
-           choose_system(options, &raw) && choose_sessions(options, &raw);
+           choose_attached(options, &raw) && choose_system(options, &raw) &&
+           choose_sessions(options, &raw);
 }

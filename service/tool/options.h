@@ -21,6 +21,7 @@
 #define OPTIONS_DEFAULT_NODE_LIMIT (1u << 20)
 
 #define OPTIONS_INSTANCE_SIZE 64
+#define OPTIONS_MOST_FILTERS  100
 
 struct options {
     enum verb verb;
@@ -31,6 +32,9 @@ struct options {
                         grinder's options */
     bool is_of_stacks; /* --mode=samples: nothing is instrumented */
     const char *linux_only; /* why an option given is of no use to Windows programs; or null */
+
+    pid_t attached;              /* attach: the process */
+    char *filters[OPTIONS_MOST_FILTERS + 1]; /* attach: options of `instrument`; null at the end; last */
 
     bool as_json;
     uint32_t session, pid; /* 0 for all */

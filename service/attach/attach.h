@@ -1,0 +1,34 @@
+/*
+ * Hooks in a program that runs and was not instrumented, and out of it again. How it is done: linux/attach.c.
+ * Linux alone has it.
+ */
+#ifndef UMBRA_SERVICE_ATTACH_H
+#define UMBRA_SERVICE_ATTACH_H
+
+#include <stdbool.h>
+
+#include "service/attach/attach_settings.h"
+#include "support/failure.h"
+
+struct attached;
+
+/* What became of it. */
+struct attach_counts {
+    unsigned images;         /* with hooks */
+    unsigned long functions; /* hooked */
+    unsigned long waiting;   /* left alone, since a thread was amid their first bytes, each time */
+    unsigned long changed;   /* left alone, since these are not the file's any more */
+    double stopped_ms;       /* how long the program stood still, the longest time */
+};
+
+/* The program's calls come to be recorded when this returns, with the program as it was but for that. Null: it
+   runs on as it was. attached_free frees it. */
+struct attached *attach_begin(const struct attach_settings *settings, struct attach_counts *counts,
+                              struct failure *failure);
+
+/* The program's code is what it was before. Calls under way end as such. True also if the program has ended. */
+bool attach_end(struct attached *attached, struct failure *failure);
+
+void attached_free(struct attached *attached);
+
+#endif

@@ -1,0 +1,189 @@
+/*
+ * In:
+ *
+ *      program runs      from its files, `instrument` plans the hooks of each image: what was added
+ * to the image gets a free place within reach of it (--away) a thread stands   and maps the agent,
+ * and what was added, by system calls all stand         libgcc is told of the agent's unwind
+ * information, if nobody holds its lock; the hooks are written; threads that were amid the bytes go
+ * on in the stubs, and all threads' gs leads to nobody's words (trace/attached_agent.h) program
+ * runs      the hook words are set, and calls are recorded
+ *
+ * Out: all stand, the bytes are what they were, and all go on. Stubs, thunks and the agent stay
+ * where they are, since frames return through them, and gs as it is.
+ *
+ * A thread is amid the bytes where its instruction pointer is, or one that a signal frame on its
+ * stack has: these are known by the segments that the kernel keeps behind the pointer, and by the
+ * code that they return to. Any other word that looks so may be a number, or a pointer to where
+ * control will be. That function is not hooked.
+ */
+#include "service/attach/attach.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "service/attach/linux/address_space.h"
+#include "service/attach/linux/attach_check.h"
+#include "service/attach/linux/attach_hooks.h"
+#include "service/attach/linux/attach_map.h"
+#include "service/attach/linux/attach_plan.h"
+#include "service/attach/linux/attached.h"
+#include "service/attach/linux/tracees.h"
+
+#define MOST_STOPS 40 /* tries to find all threads where they can be stopped */
+#define MOST_TURNS 20 /* for functions that threads are amid of */
+#define PAUSE_NS   20000000
+
+const char *attached_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+bool attached_put(const struct attached *attached, uint64_t address, const void *bytes, size_t size)
+{
+    return pwrite(attached->memory, bytes, size, (off_t)address) == (ssize_t)size;
+}
+
+static double now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+typedef bool act_fn(struct attached *attached, struct tracees *tracees, struct failure *failure);
+
+/* Tries until all threads can be stopped, and may be. */
+static bool while_standing(struct attached *attached, act_fn *act, struct failure *failure)
+{
+    struct tracees tracees;
+    bool is_done = false;
+
+    for (int i = 0; i < MOST_STOPS && !is_done; i++) {
+        double begun;
+
+        if (i)
+            nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+        begun = now_ms();
+        if (!tracees_stop(&tracees, attached->pid, failure))
+            continue;
+        is_done = act(attached, &tracees, failure);
+        tracees_release(&tracees);
+        if (now_ms() - begun > attached->stopped_ms)
+            attached->stopped_ms = now_ms() - begun;
+    }
+    return is_done;
+}
+
+static bool set_hook_words(const struct attached *attached, struct failure *failure)
+{
+    uint64_t entry = attached->agent.base + attached->agent.entry;
+
+    for (size_t i = 0; i < attached->image_count; i++)
+        if (!attached_put(attached, attached->images[i].hook_word, &entry, sizeof(entry)))
+            return fail_because(failure, "cannot be written to: %s", strerror(errno));
+    return true;
+}
+
+static bool open_memory(struct attached *attached, struct failure *failure)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/mem", (int)attached->pid);
+    attached->memory = open(path, O_RDWR | O_CLOEXEC);
+    return attached->memory >= 0 ||
+           fail_because(failure, "cannot be written to: %s", strerror(errno));
+}
+
+/* Threads do not stay where they are. */
+static void hook_what_waits(struct attached *attached, struct attach_counts *counts)
+{
+    struct failure ignored;
+
+    attach_hooks_count(attached, &counts->waiting, &counts->changed);
+    for (int i = 0; i < MOST_TURNS && counts->waiting; i++) {
+        nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+        while_standing(attached, attach_hooks_in, &ignored);
+        attach_hooks_count(attached, &counts->waiting, &counts->changed);
+    }
+}
+
+static bool begin(struct attached *attached, const struct attach_settings *settings,
+                  struct attach_counts *counts, struct failure *failure)
+{
+    if (!attach_check_process(attached->pid, failure) ||
+        !attached_agent_read(&attached->agent, failure) ||
+        !attach_plan(attached, settings, failure) || !open_memory(attached, failure) ||
+        !attach_map(attached, settings, failure))
+        return false;
+    attach_hooks_prepare(attached);
+    if (while_standing(attached, attach_hooks_in, failure)) {
+        hook_what_waits(attached, counts);
+        return set_hook_words(attached, failure); /* from here on, the service has to answer soon */
+    }
+    if (!attached->is_told) /* else libgcc would look where nothing is */
+        attach_unmap(attached);
+    return false;
+}
+
+struct attached *attach_begin(const struct attach_settings *settings, struct attach_counts *counts,
+                              struct failure *failure)
+{
+    struct attached *attached = calloc(1, sizeof(*attached));
+    struct failure why;
+
+    *counts = (struct attach_counts){0};
+    if (!attached) {
+        fail_because(failure, "out of memory");
+        return NULL;
+    }
+    attached->pid = settings->pid;
+    attached->memory = -1;
+    if (!begin(attached, settings, counts, &why)) {
+        fail_because(failure, "process %d %s", (int)settings->pid, why.text);
+        attached_free(attached);
+        return NULL;
+    }
+    counts->images = (unsigned)attached->image_count;
+    counts->stopped_ms = attached->stopped_ms;
+    for (size_t i = 0; i < attached->image_count; i++)
+        counts->functions += attached->images[i].functions;
+    counts->functions -= counts->waiting + counts->changed;
+    return attached;
+}
+
+/* Reaped or not. */
+static bool has_ended(const struct attached *attached)
+{
+    struct failure ignored;
+    struct address_space space;
+
+    if (!address_space_read(&space, attached->pid, &ignored))
+        return true;
+    address_space_free(&space);
+    return false;
+}
+
+bool attach_end(struct attached *attached, struct failure *failure)
+{
+    return !attached->is_hooked || while_standing(attached, attach_hooks_out, failure) ||
+           has_ended(attached);
+}
+
+void attached_free(struct attached *attached)
+{
+    for (size_t i = 0; i < attached->image_count; i++)
+        hooked_image_free(&attached->images[i]);
+    free(attached->images);
+    attached_agent_free(&attached->agent);
+    if (attached->memory >= 0)
+        close(attached->memory);
+    free(attached);
+}

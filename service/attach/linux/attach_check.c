@@ -1,0 +1,113 @@
+#include "service/attach/linux/attach_check.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "service/attach/linux/attached.h"
+#include "trace/attached_agent.h"
+
+#define SECCOMP_FILTER 2
+
+/* The number behind a name in /proc/PID/status; -1: there is none. */
+static long status_number(const char *status, const char *name)
+{
+    const char *found = strstr(status, name);
+
+    return found ? strtol(found + strlen(name), NULL, 10) : -1;
+}
+
+static bool read_text(pid_t pid, const char *name, char *text, size_t size)
+{
+    char path[64];
+    ssize_t got = -1;
+    int file;
+
+    snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+    file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file >= 0) {
+        got = read(file, text, size - 1);
+        close(file);
+    }
+    text[got > 0 ? got : 0] = 0;
+    return got > 0;
+}
+
+static bool has_same_root(pid_t pid)
+{
+    char path[64];
+    struct stat theirs, ours;
+
+    snprintf(path, sizeof(path), "/proc/%d/root", (int)pid);
+    return stat(path, &theirs) == 0 && stat("/", &ours) == 0 && theirs.st_dev == ours.st_dev &&
+           theirs.st_ino == ours.st_ino;
+}
+
+/* ELFCLASS64, for this processor. */
+static bool is_for_x86_64(pid_t pid)
+{
+    char header[20];
+
+    return read_text(pid, "exe", header, sizeof(header)) && header[4] == 2 && header[18] == 62;
+}
+
+bool attach_check_process(pid_t pid, struct failure *failure)
+{
+    char status[8192];
+    const char *state;
+
+    if (pid == getpid())
+        return fail_because(failure, "is this very program");
+    if (!read_text(pid, "status", status, sizeof(status)))
+        return fail_because(failure, "is no process");
+    state = strstr(status, "State:\t");
+    if (state && (state[7] == 'Z' || state[7] == 'X'))
+        return fail_because(failure, "has ended");
+    if (state && (state[7] == 'T' || state[7] == 't'))
+        return fail_because(failure, "is stopped; continue it first (kill -CONT)");
+    if (status_number(status, "Tgid:\t") != pid)
+        return fail_because(failure, "is a thread; give the number of its process, %ld",
+                            status_number(status, "Tgid:\t"));
+    if (status_number(status, "TracerPid:\t") > 0)
+        return fail_because(failure,
+                            "is traced by process %ld, a debugger or strace, say; end that first",
+                            status_number(status, "TracerPid:\t"));
+    if (status_number(status, "Uid:\t") != (long)geteuid())
+        return fail_because(failure, "is of another user, %ld; be that user, with sudo -u, say",
+                            status_number(status, "Uid:\t"));
+    if (status_number(status, "Seccomp:\t") > 0)
+        return fail_because(
+            failure, "has forbidden itself system calls (seccomp %s), which the agent needs",
+            status_number(status, "Seccomp:\t") == SECCOMP_FILTER ? "filters" : "strict");
+    if (!has_same_root(pid))
+        return fail_because(
+            failure,
+            "sees other files than this program (a container, chroot); run this one in there");
+    return is_for_x86_64(pid) ||
+           fail_because(
+               failure,
+               "expected a program for x86-64, found one for another machine, or a kernel thread");
+}
+
+bool attach_check_mapped(const struct address_space *space, struct failure *failure)
+{
+    bool has_linker = false;
+
+    for (size_t i = 0; i < space->count; i++) {
+        const char *name = attached_base_name(space->ranges[i].path);
+
+        if (!strncmp(name, "ld-musl", 7))
+            return fail_because(failure, "expected a program for glibc, found one for musl");
+        if (!strcmp(name, "libhooks.so"))
+            return fail_because(failure, "is instrumented already");
+        if (!strcmp(name, ATTACHED_AGENT_NAME))
+            return fail_because(failure, "was attached to before; once in a process's life");
+        has_linker |= !strncmp(name, "ld-linux", 8);
+    }
+    return has_linker ||
+           fail_because(failure,
+                        "expected a program that a dynamic linker loads, found a static one");
+}

@@ -1,0 +1,247 @@
+#include "service/attach/linux/attach_hooks.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "service/attach/linux/address_space.h"
+#include "service/attach/linux/elf_symbol.h"
+#include "service/attach/linux/signal_frames.h"
+
+typedef void visit_fn(struct attached *attached, struct hook *hook);
+
+static void each_hook(struct attached *attached, visit_fn *visit)
+{
+    for (size_t i = 0; i < attached->image_count; i++)
+        for (size_t k = 0; k < attached->images[i].hook_count; k++)
+            visit(attached, &attached->images[i].hooks[k]);
+}
+
+/* Something else has changed these bytes: a debugger, the program itself. */
+static void find_changed(struct attached *attached, struct hook *hook)
+{
+    uint8_t bytes[HOOK_SIZE];
+
+    if (pread(attached->memory, bytes, hook->size, (off_t)hook->at) != hook->size ||
+        memcmp(bytes, hook->before, hook->size) != 0)
+        hook->state = HOOK_CHANGED;
+}
+
+/* A short jump leads to the jump in a hole, which has to be there. */
+static void leave_without_hole(const struct hooked_image *image)
+{
+    for (size_t i = 0; i < image->hook_count; i++) {
+        uint64_t at = hook_hole(&image->hooks[i]);
+        const struct hook *hole = at ? hooked_image_at(image, at) : NULL;
+
+        if (at && (!hole || hole->state == HOOK_CHANGED))
+            image->hooks[i].state = HOOK_CHANGED;
+    }
+}
+
+/* The byte that is there, so that the kernel has made the page the process's own before all stand.
+ */
+static void touch_page(struct attached *attached, struct hook *hook)
+{
+    if (hook->state == HOOK_OUT)
+        attached_put(attached, hook->at, hook->before, 1);
+}
+
+static struct hook *hook_amid(const struct attached *attached, uint64_t address)
+{
+    struct hook *hook = NULL;
+
+    for (size_t i = 0; i < attached->image_count && !hook; i++)
+        hook = hooked_image_amid(&attached->images[i], address);
+    return hook && hook->state == HOOK_OUT ? hook : NULL;
+}
+
+/* Where control goes on that was at the address; the address itself if nothing is hooked there. */
+static uint64_t moved(const struct attached *attached, uint64_t address)
+{
+    struct hook *hook = hook_amid(attached, address);
+
+    if (!hook)
+        return address;
+    if (!hook->moved)
+        hook->state = HOOK_WAITS;
+    return hook->moved ? hook->moved + (address - hook->at) : address;
+}
+
+static void see_word(void *with, const struct signal_frame_word *word)
+{
+    const struct attached *attached = with;
+    struct hook *hook = hook_amid(attached, word->value);
+
+    if (hook && (!word->is_pointer || !hook->moved))
+        hook->state = HOOK_WAITS;
+}
+
+static void move_word(void *with, const struct signal_frame_word *word)
+{
+    const struct attached *attached = with;
+    uint64_t to = word->is_pointer ? moved(attached, word->value) : word->value;
+
+    if (to != word->value)
+        attached_put(attached, word->address, &to, sizeof(to));
+}
+
+/* Calls see for each word on the threads' stacks. False: a stack cannot be read. */
+static bool each_word(struct attached *attached, struct tracees *tracees,
+                      void (*see)(void *, const struct signal_frame_word *),
+                      struct failure *failure)
+{
+    struct address_space space;
+    bool is_seen = true;
+
+    if (!address_space_read(&space, attached->pid, failure))
+        return false;
+    for (size_t i = 0; is_seen && i < tracees->count; i++) {
+        struct user_regs_struct registers;
+
+        if (tracees->items[i].state == TRACEE_GONE ||
+            !tracee_registers(&tracees->items[i], &registers))
+            continue;
+        is_seen = signal_frames_each_word(attached->memory, &space, registers.rsp, see, attached) ||
+                  fail_because(failure, "a stack cannot be read");
+    }
+    address_space_free(&space);
+    return is_seen;
+}
+
+/* Says which hooks wait, for what a thread is amid of. */
+static bool look_at_threads(struct attached *attached, struct tracees *tracees,
+                            struct failure *failure)
+{
+    for (size_t i = 0; i < tracees->count; i++) {
+        struct user_regs_struct registers;
+
+        if (tracees->items[i].state == TRACEE_GONE ||
+            !tracee_registers(&tracees->items[i], &registers))
+            continue;
+        if (registers.gs_base && !attached->is_hooked)
+            return fail_because(failure, "uses gs for itself, as Wine does; the agent needs it");
+        moved(attached, registers.rip);
+    }
+    return each_word(attached, tracees, see_word, failure);
+}
+
+/* Where the word of a function lies that the process has from libgcc; 0: it has no libgcc. */
+static uint64_t find_registration(pid_t pid)
+{
+    struct address_space space;
+    struct bounded_file file;
+    struct elf_file elf;
+    struct failure ignored;
+    uint64_t value = 0;
+
+    if (!address_space_read(&space, pid, &ignored))
+        return 0;
+    for (size_t i = 0; i < space.count && !value; i++) {
+        const struct address_range *range = &space.ranges[i];
+
+        if (range->offset || strncmp(attached_base_name(range->path), "libgcc_s.so", 11) ||
+            !bounded_file_open(&file, range->path, &ignored) || !elf_open(&elf, file, &ignored))
+            continue;
+        value = elf_symbol_value(&elf, "__register_frame_info");
+        elf_close(&elf);
+        value += value ? range->start : 0;
+    }
+    address_space_free(&space);
+    return value;
+}
+
+void attach_hooks_prepare(struct attached *attached)
+{
+    each_hook(attached, find_changed);
+    for (size_t i = 0; i < attached->image_count; i++)
+        leave_without_hole(&attached->images[i]);
+    each_hook(attached, touch_page);
+    attached->registration = find_registration(attached->pid);
+}
+
+/* Exceptions find their way through thunks. A program without libgcc throws none. Where somebody
+   holds libgcc's lock, its function would wait for that, by a system call: that is not made, and
+   nothing has changed. */
+static bool tell_unwinder(struct attached *attached, struct tracees *tracees,
+                          struct failure *failure)
+{
+    struct tracee *caller = tracees_caller(tracees);
+
+    if (!attached->registration || attached->is_told)
+        return true;
+    attached->is_told =
+        caller && tracee_call_function(tracees, caller, attached->registration,
+                                       attached->agent.base + attached->agent.frames,
+                                       attached->letter.address + LETTER_STACK_SIZE,
+                                       attached->letter.address + LETTER_STACK_SIZE);
+    return attached->is_told || fail_because(failure, "has its unwinder at work all the time");
+}
+
+/* They go on in the stubs. At first none has words of its own. */
+static void move_threads(struct attached *attached, struct tracees *tracees)
+{
+    for (size_t i = 0; i < tracees->count; i++) {
+        struct user_regs_struct registers;
+
+        if (tracees->items[i].state == TRACEE_GONE ||
+            !tracee_registers(&tracees->items[i], &registers))
+            continue;
+        registers.rip = moved(attached, registers.rip);
+        if (!attached->is_hooked)
+            registers.gs_base = attached->agent.base + attached->agent.nobody;
+        tracee_set_registers(&tracees->items[i], &registers);
+    }
+}
+
+static void put_in(struct attached *attached, struct hook *hook)
+{
+    if (hook->state == HOOK_OUT && attached_put(attached, hook->at, hook->after, hook->size))
+        hook->state = HOOK_IN;
+}
+
+static void put_out(struct attached *attached, struct hook *hook)
+{
+    if (hook->state == HOOK_IN && attached_put(attached, hook->at, hook->before, hook->size))
+        hook->state = HOOK_OUT;
+}
+
+static void wait_no_more(struct attached *attached, struct hook *hook)
+{
+    (void)attached;
+    if (hook->state == HOOK_WAITS)
+        hook->state = HOOK_OUT;
+}
+
+bool attach_hooks_in(struct attached *attached, struct tracees *tracees, struct failure *failure)
+{
+    each_hook(attached, wait_no_more);
+    if (!look_at_threads(attached, tracees, failure) ||
+        !tell_unwinder(attached, tracees, failure) ||
+        !each_word(attached, tracees, move_word, failure))
+        return false;
+    move_threads(attached, tracees);
+    each_hook(attached, put_in);
+    attached->is_hooked = true;
+    return true;
+}
+
+bool attach_hooks_out(struct attached *attached, struct tracees *tracees, struct failure *failure)
+{
+    (void)tracees;
+    (void)failure;
+    each_hook(attached, put_out);
+    attached->is_hooked = false;
+    return true;
+}
+
+void attach_hooks_count(const struct attached *attached, unsigned long *waiting,
+                        unsigned long *changed)
+{
+    *waiting = *changed = 0;
+    for (size_t i = 0; i < attached->image_count; i++)
+        for (size_t k = 0; k < attached->images[i].hook_count; k++) {
+            *waiting += attached->images[i].hooks[k].state == HOOK_WAITS;
+            *changed += attached->images[i].hooks[k].state == HOOK_CHANGED;
+        }
+}

@@ -1,0 +1,23 @@
+/* The hooks while all threads stand, and those threads. */
+#ifndef UMBRA_SERVICE_ATTACH_HOOKS_H
+#define UMBRA_SERVICE_ATTACH_HOOKS_H
+
+#include "service/attach/linux/attached.h"
+#include "service/attach/linux/tracees.h"
+
+/* While the program runs: finds what cannot be hooked, and libgcc, and has the kernel make the pages private. */
+void attach_hooks_prepare(struct attached *attached);
+
+/*
+ * Writes the hooks that are out, but for those that a thread is amid of and that it cannot be moved out of: these
+ * wait. To be tried again where it fails: the program is as it was.
+ */
+bool attach_hooks_in(struct attached *attached, struct tracees *tracees, struct failure *failure);
+
+/* The bytes are what they were. */
+bool attach_hooks_out(struct attached *attached, struct tracees *tracees, struct failure *failure);
+
+/* How many wait, and how many never can be written. */
+void attach_hooks_count(const struct attached *attached, unsigned long *waiting, unsigned long *changed);
+
+#endif

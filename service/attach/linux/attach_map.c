@@ -1,0 +1,204 @@
+#include "service/attach/linux/attach_map.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "service/attach/linux/tracees.h"
+#include "support/bounded_file.h"
+#include "trace/attached_agent.h"
+
+#define STRING_ROOM (PATH_MAX + 64)
+
+static uint64_t call(const struct tracees *tracees, long number, uint64_t a, uint64_t b, uint64_t c,
+                     uint64_t d, uint64_t e, uint64_t f)
+{
+    struct tracee *caller = tracees_caller((struct tracees *)tracees);
+
+    return caller ? (uint64_t)tracee_call(tracees, caller, number, (uint64_t[6]){a, b, c, d, e, f})
+                  : (uint64_t)-ESRCH;
+}
+
+static bool is_error(uint64_t result)
+{
+    return result > (uint64_t) - (int64_t)ATTACHED_PAGE;
+}
+
+static uint64_t open_there(const struct attached *attached, const struct tracees *tracees,
+                           const char *path)
+{
+    uint64_t place = attached->letter.address + LETTER_STACK_SIZE + LETTER_OBJECT_SIZE;
+
+    if (!attached_put(attached, place, path, strlen(path) + 1))
+        return (uint64_t)-EFAULT;
+    return call(tracees, SYS_openat, (uint64_t)AT_FDCWD, place, O_RDONLY | O_CLOEXEC, 0, 0, 0);
+}
+
+/* What is not written to is the file's pages; the rest is written, and the hook word's page behind
+ * it stays 0. */
+static bool map_range(const struct attached *attached, const struct tracees *tracees,
+                      const struct hooked_image *image, const struct added_range *range,
+                      uint64_t file)
+{
+    int protection =
+        PROT_READ | (range->is_executable ? PROT_EXEC : 0) | (range->is_writable ? PROT_WRITE : 0);
+    struct bounded_file source;
+    struct failure ignored;
+    void *bytes;
+    bool is_put;
+
+    if (!range->is_writable)
+        return call(tracees, SYS_mmap, range->address, range->size, (uint64_t)protection,
+                    MAP_PRIVATE | MAP_FIXED_NOREPLACE, file, range->offset) == range->address;
+    if (call(tracees, SYS_mmap, range->address, range->size, (uint64_t)protection,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, (uint64_t)-1,
+             0) != range->address ||
+        !bounded_file_open(&source, image->path, &ignored))
+        return false;
+    bytes = bounded_file_copy(&source, range->offset, range->file_size);
+    is_put = bytes && attached_put(attached, range->address, bytes, range->file_size);
+    free(bytes);
+    bounded_file_close(&source);
+    return is_put;
+}
+
+static bool map_image(const struct attached *attached, const struct tracees *tracees,
+                      const struct hooked_image *image, struct failure *failure)
+{
+    uint64_t file = open_there(attached, tracees, image->path);
+    bool is_mapped = !is_error(file);
+
+    for (size_t i = 0; is_mapped && i < image->added_count; i++)
+        is_mapped = map_range(attached, tracees, image, &image->added[i], file);
+    if (!is_error(file))
+        call(tracees, SYS_close, file, 0, 0, 0, 0, 0);
+    return is_mapped || fail(failure, image->path, "cannot be mapped there");
+}
+
+static bool map_agent(struct attached *attached, const struct tracees *tracees,
+                      struct failure *failure)
+{
+    struct tracee *caller = tracees_caller((struct tracees *)tracees);
+    uint64_t file = open_there(attached, tracees, attached->agent.path);
+    bool is_mapped;
+
+    if (is_error(file) || !caller)
+        return fail(failure, attached->agent.path, "cannot be opened there");
+    is_mapped = attached_agent_map(&attached->agent, tracees, caller, file, failure);
+    call(tracees, SYS_close, file, 0, 0, 0, 0, 0);
+    return is_mapped;
+}
+
+/* Where the agent finds the service: what protocol.h says of these variables. */
+static void make_environment(const struct attach_settings *settings, char instance[STRING_ROOM],
+                             char runtime[STRING_ROOM])
+{
+    const char *end = strrchr(settings->socket_path, '/');
+    size_t length = end ? (size_t)(end - settings->socket_path) : 0;
+
+    snprintf(instance, STRING_ROOM, "UMBRA_INSTANCE_ID=%s", settings->instance);
+    if (length > 6 && !strncmp(end - 6, "/umbra", 6))
+        snprintf(runtime, STRING_ROOM, "UMBRA_RUNTIME_DIR=%.*s", (int)length - 6,
+                 settings->socket_path);
+    else
+        *runtime = 0;
+}
+
+/* Puts a string behind the others. */
+static uint64_t put_string(const struct attached *attached, uint64_t *at, const char *text)
+{
+    uint64_t place = *at;
+
+    *at += strlen(text) + 1;
+    return attached_put(attached, place, text, strlen(text) + 1) ? place : 0;
+}
+
+static bool write_letter(const struct attached *attached, const struct attach_settings *settings,
+                         struct failure *failure)
+{
+    uint64_t images = attached->letter.address + LETTER_STACK_SIZE + LETTER_OBJECT_SIZE;
+    uint64_t environment = images + attached->image_count * sizeof(struct attached_image);
+    uint64_t at = environment + 3 * sizeof(uint64_t), pointers[3] = {0};
+    struct attachment attachment = {environment, images, attached->image_count};
+    char instance[STRING_ROOM], runtime[STRING_ROOM];
+    bool is_put;
+
+    make_environment(settings, instance, runtime);
+    pointers[0] = put_string(attached, &at, instance);
+    pointers[1] = *runtime ? put_string(attached, &at, runtime) : 0;
+    is_put = pointers[0] && attached_put(attached, environment, pointers, sizeof(pointers));
+    for (size_t i = 0; is_put && i < attached->image_count; i++) {
+        struct attached_image image = {attached->images[i].base,
+                                       put_string(attached, &at, attached->images[i].path)};
+
+        is_put =
+            image.path && attached_put(attached, images + i * sizeof(image), &image, sizeof(image));
+    }
+    return (is_put && attached_put(attached, attached->agent.base + attached->agent.attachment,
+                                   &attachment, sizeof(attachment))) ||
+           fail_because(failure, "cannot be written to: %s", strerror(errno));
+}
+
+static bool map_letter(struct attached *attached, const struct tracees *tracees,
+                       struct failure *failure)
+{
+    uint64_t size = LETTER_STACK_SIZE + LETTER_OBJECT_SIZE +
+                    (attached->image_count + 3) * (STRING_ROOM + sizeof(struct attached_image));
+    uint64_t address;
+
+    size = (size + ATTACHED_PAGE - 1) & ~(uint64_t)(ATTACHED_PAGE - 1);
+    address = call(tracees, SYS_mmap, 0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                   (uint64_t)-1, 0);
+    if (is_error(address))
+        return fail_because(failure, "has no memory for %llu bytes: %s", (unsigned long long)size,
+                            strerror((int)-(int64_t)address));
+    attached->letter = (struct letter){address, size};
+    return true;
+}
+
+static void unmap(const struct attached *attached, const struct tracees *tracees)
+{
+    if (attached->agent.mapped)
+        call(tracees, SYS_munmap, attached->agent.mapped, attached->agent.mapped_size, 0, 0, 0, 0);
+    for (size_t i = 0; i < attached->image_count; i++)
+        for (size_t k = 0; k < attached->images[i].added_count; k++)
+            call(tracees, SYS_munmap, attached->images[i].added[k].address,
+                 attached->images[i].added[k].size, 0, 0, 0, 0);
+    if (attached->letter.address)
+        call(tracees, SYS_munmap, attached->letter.address, attached->letter.size, 0, 0, 0, 0);
+}
+
+/* All of it, or nothing. */
+bool attach_map(struct attached *attached, const struct attach_settings *settings,
+                struct failure *failure)
+{
+    struct tracees tracees;
+    bool is_mapped;
+
+    if (!tracees_stop_one(&tracees, attached->pid, failure))
+        return false;
+    is_mapped = map_letter(attached, &tracees, failure) && map_agent(attached, &tracees, failure);
+    for (size_t i = 0; is_mapped && i < attached->image_count; i++)
+        is_mapped = map_image(attached, &tracees, &attached->images[i], failure);
+    is_mapped = is_mapped && write_letter(attached, settings, failure);
+    if (!is_mapped)
+        unmap(attached, &tracees);
+    tracees_release(&tracees);
+    return is_mapped;
+}
+
+void attach_unmap(const struct attached *attached)
+{
+    struct tracees tracees;
+    struct failure ignored;
+
+    if (!tracees_stop_one(&tracees, attached->pid, &ignored))
+        return;
+    unmap(attached, &tracees);
+    tracees_release(&tracees);
+}

@@ -1,0 +1,46 @@
+/* A process with hooks in it: what the steps of attach.c share. */
+#ifndef UMBRA_SERVICE_ATTACHED_H
+#define UMBRA_SERVICE_ATTACHED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "service/attach/linux/attached_agent.h"
+#include "service/attach/linux/hooked_image.h"
+
+#define ATTACHED_PAGE       4096u
+#define ATTACHED_IMAGES     512
+#define LETTER_STACK_SIZE   65536
+#define LETTER_OBJECT_SIZE  256 /* libgcc's struct object has 48 bytes */
+
+/*
+ * Memory of ours in the process:
+ *
+ *      | stack of calls | libgcc's object | struct attached_image[] | environment[3] | strings … |
+ */
+struct letter {
+    uint64_t address, size;
+};
+
+struct attached {
+    pid_t pid;
+    int memory; /* /proc/PID/mem */
+    struct attached_agent agent;
+    struct hooked_image *images; /* room for ATTACHED_IMAGES */
+    size_t image_count;
+    struct letter letter;
+    uint64_t registration; /* libgcc's function in the process; 0: it has no libgcc */
+    bool is_told;          /* libgcc, of the agent's unwind information */
+    bool is_hooked;
+    double stopped_ms; /* the longest time */
+};
+
+/* What is at an address of the process becomes `size` bytes. */
+bool attached_put(const struct attached *attached, uint64_t address, const void *bytes, size_t size);
+
+/* What follows the last slash. */
+const char *attached_base_name(const char *path);
+
+#endif

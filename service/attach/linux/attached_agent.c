@@ -1,0 +1,222 @@
+#include "service/attach/linux/attached_agent.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "service/attach/linux/elf_symbol.h"
+#include "trace/attached_agent.h"
+#include "trace/image_manifest.h"
+
+#define PAGE 4096u
+#define EH_FRAME_PCREL4                                                                            \
+    0x1b /* how .eh_frame_hdr tells where .eh_frame is: DW_EH_PE_pcrel | sdata4 */
+
+static uint64_t page_up(uint64_t number)
+{
+    return (number + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+}
+
+/* To be freed; null: it is nowhere. */
+static char *find(void)
+{
+    static const char *const places[] = {"../lib/*/umbra/" ATTACHED_AGENT_NAME,
+                                         "../lib*/umbra/" ATTACHED_AGENT_NAME,
+                                         "../hooks/" ATTACHED_AGENT_NAME};
+    char own[PATH_MAX], pattern[PATH_MAX + 64], *found = NULL;
+    ssize_t length = readlink("/proc/self/exe", own, sizeof(own) - 1);
+
+    if (length <= 0)
+        return NULL;
+    own[length] = 0;
+    *strrchr(own, '/') = 0;
+    for (size_t i = 0; i < sizeof(places) / sizeof(*places) && !found; i++) {
+        glob_t matches;
+
+        snprintf(pattern, sizeof(pattern), "%s/%s", own, places[i]);
+        if (glob(pattern, 0, NULL, &matches) == 0)
+            found = realpath(matches.gl_pathv[0], NULL);
+        globfree(&matches);
+    }
+    return found;
+}
+
+static bool read_loads(struct attached_agent *agent, const struct elf_file *elf)
+{
+    const Elf64_Ehdr *header = &elf->header;
+    Elf64_Phdr *all = elf_read(elf, header->e_phoff, (uint64_t)header->e_phnum * sizeof(*all));
+    int32_t distance[2];
+
+    for (unsigned i = 0; all && i < header->e_phnum; i++) {
+        if (all[i].p_type == PT_GNU_EH_FRAME &&
+            bounded_file_read(&elf->file, distance, sizeof(distance), all[i].p_offset) == 0 &&
+            ((uint8_t *)distance)[1] == EH_FRAME_PCREL4)
+            agent->frames = all[i].p_vaddr + sizeof(*distance) + (uint64_t)(int64_t)distance[1];
+        if (all[i].p_type != PT_LOAD || agent->load_count == AGENT_LOADS)
+            continue;
+        agent->loads[agent->load_count] = all[i];
+        agent->size = page_up(all[i].p_vaddr + all[i].p_memsz);
+        if (all[i].p_flags & PF_W)
+            agent->data_load = &agent->loads[agent->load_count];
+        agent->load_count++;
+    }
+    free(all);
+    if (agent->data_load)
+        agent->data = elf_read(elf, agent->data_load->p_offset, agent->data_load->p_filesz);
+    return agent->data != NULL;
+}
+
+/* What is relocated lies in the data; the base is yet to be added, where one is due. */
+static bool read_relocations(struct attached_agent *agent, const struct elf_file *elf,
+                             uint64_t base)
+{
+    const Elf64_Shdr *section = elf_section_named(elf, ".rela.dyn");
+    const Elf64_Shdr *symbol_section = elf_section_of_type(elf, SHT_DYNSYM);
+    Elf64_Rela *relocations = section ? elf_section_read(elf, section) : NULL;
+    Elf64_Sym *symbols = symbol_section ? elf_section_read(elf, symbol_section) : NULL;
+    bool is_read = relocations && symbols;
+
+    for (size_t i = 0; is_read && i < section->sh_size / sizeof(*relocations); i++) {
+        const Elf64_Rela *each = &relocations[i];
+        uint64_t at = each->r_offset - agent->data_load->p_vaddr, value = 0;
+        uint32_t symbol = ELF64_R_SYM(each->r_info);
+
+        is_read = at < agent->data_load->p_filesz &&
+                  agent->data_load->p_filesz - at >= sizeof(value) &&
+                  symbol < symbol_section->sh_size / sizeof(*symbols);
+        if (!is_read)
+            break;
+        if (ELF64_R_TYPE(each->r_info) == R_X86_64_RELATIVE)
+            value = base + (uint64_t)each->r_addend;
+        else if (ELF64_R_TYPE(each->r_info) != R_X86_64_GLOB_DAT)
+            is_read = false;
+        else if (symbols[symbol].st_shndx != SHN_UNDEF) /* what is not there is 0: it is weak */
+            value = base + symbols[symbol].st_value;
+        memcpy(agent->data + at, &value, sizeof(value));
+    }
+    free(relocations);
+    free(symbols);
+    return is_read;
+}
+
+/* Reads all that does not depend on where it will be, or binds it to there. */
+static bool read_file(struct attached_agent *agent,
+                      bool (*read)(struct attached_agent *, const struct elf_file *),
+                      struct failure *failure)
+{
+    struct bounded_file file;
+    struct elf_file elf;
+    struct failure why;
+    bool is_read;
+
+    if (!bounded_file_open(&file, agent->path, &why) || !elf_open(&elf, file, &why))
+        return fail(failure, agent->path, "%s", why.text);
+    is_read = read(agent, &elf);
+    elf_close(&elf);
+    return is_read ||
+           fail(
+               failure, agent->path,
+               "expected the agent for programs that run, found another file; install Umbra as a whole");
+}
+
+static bool read_unbound(struct attached_agent *agent, const struct elf_file *elf)
+{
+    agent->attachment = elf_symbol_value(elf, ATTACHMENT_SYMBOL);
+    agent->nobody = elf_symbol_value(elf, ATTACHED_NOBODY_SYMBOL);
+    agent->entry = elf_symbol_value(elf, IMAGE_HOOK_SYMBOL);
+    return agent->attachment && agent->nobody && agent->entry && read_loads(agent, elf) &&
+           agent->frames;
+}
+
+static bool bind(struct attached_agent *agent, const struct elf_file *elf)
+{
+    return read_relocations(agent, elf, agent->base);
+}
+
+bool attached_agent_read(struct attached_agent *agent, struct failure *failure)
+{
+    *agent = (struct attached_agent){.path = find()};
+    if (!agent->path)
+        return fail(
+            failure, ATTACHED_AGENT_NAME,
+            "expected it where this program is installed, found none; install Umbra as a whole");
+    if (read_file(agent, read_unbound, failure))
+        return true;
+    attached_agent_free(agent);
+    return false;
+}
+
+void attached_agent_free(struct attached_agent *agent)
+{
+    free(agent->path);
+    free(agent->data);
+    *agent = (struct attached_agent){0};
+}
+
+static bool call_map(const struct tracees *tracees, struct tracee *caller, uint64_t address,
+                     uint64_t size, int protection, int flags, uint64_t file, uint64_t offset,
+                     uint64_t *at)
+{
+    long result = tracee_call(
+        tracees, caller, SYS_mmap,
+        (uint64_t[6]){address, size, (uint64_t)protection, (uint64_t)flags, file, offset});
+
+    if (at)
+        *at = (uint64_t)result;
+    return result > 0 || result < -4095;
+}
+
+/* Code and constants are the file's pages, the data are written; all else is reserved. */
+static bool map_load(const struct attached_agent *agent, const struct tracees *tracees,
+                     struct tracee *caller, const Elf64_Phdr *load, uint64_t file)
+{
+    uint64_t start = load->p_vaddr & ~(uint64_t)(PAGE - 1),
+             end = page_up(load->p_vaddr + load->p_memsz);
+    int protection = PROT_READ | (load->p_flags & PF_X ? PROT_EXEC : 0);
+
+    if (!load->p_filesz)
+        return true;
+    if (!(load->p_flags & PF_W))
+        return call_map(tracees, caller, agent->base + start, end - start, protection,
+                        MAP_PRIVATE | MAP_FIXED, file, load->p_offset & ~(uint64_t)(PAGE - 1),
+                        NULL);
+    return call_map(tracees, caller, agent->base + start, end - start, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, (uint64_t)-1, 0, NULL) &&
+           process_vm_writev(tracees->pid, &(struct iovec){agent->data, load->p_filesz}, 1,
+                             &(struct iovec){(void *)(agent->base + load->p_vaddr), load->p_filesz},
+                             1, 0) == (ssize_t)load->p_filesz;
+}
+
+uint64_t attached_agent_place(const struct attached_agent *agent, uint64_t mapped)
+{
+    for (size_t i = 0; i < agent->load_count; i++)
+        if ((uint32_t)(mapped + agent->loads[i].p_vaddr) == 0)
+            return mapped + PAGE;
+    return mapped;
+}
+
+bool attached_agent_map(struct attached_agent *agent, const struct tracees *tracees,
+                        struct tracee *caller, uint64_t file, struct failure *failure)
+{
+    agent->mapped_size = agent->size + PAGE;
+    if (!call_map(tracees, caller, 0, agent->mapped_size, PROT_NONE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, (uint64_t)-1, 0, &agent->mapped)) {
+        agent->mapped = 0;
+        return fail_because(failure, "has no %llu MB of address space for the agent",
+                            (unsigned long long)agent->size >> 20);
+    }
+    agent->base = attached_agent_place(agent, agent->mapped);
+    if (!read_file(agent, bind, failure))
+        return false;
+    for (size_t i = 0; i < agent->load_count; i++)
+        if (!map_load(agent, tracees, caller, &agent->loads[i], file))
+            return fail_because(failure, "cannot map the agent");
+    return true;
+}

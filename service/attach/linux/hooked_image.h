@@ -1,0 +1,70 @@
+/*
+ * An image that a process has mapped, and the hooks for it: the file that `instrument --away` has made of it. The
+ * image's bytes are hooked in the process; what was added is mapped from the file, out of the way.
+ *
+ *      process     base                                     stubs      manifest   data
+ *                  | image as it is, but for the hooks |  …  | range 0 | range 1 | range 2 | hook word |
+ *                    ^ hook: `after` in place of `before`
+ */
+#ifndef UMBRA_SERVICE_HOOKED_IMAGE_H
+#define UMBRA_SERVICE_HOOKED_IMAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "service/attach/linux/address_space.h"
+
+#define HOOK_SIZE   16
+#define HOOK_RANGES 3
+
+enum hook_state {
+    HOOK_OUT,     /* to be written */
+    HOOK_IN,      /* written */
+    HOOK_WAITS,   /* a thread was amid these bytes: not now */
+    HOOK_CHANGED, /* the bytes are not the file's: never */
+};
+
+/* Addresses in the process. */
+struct hook {
+    uint64_t at;
+    uint64_t moved; /* where the instructions are that `after` takes the place of, as long and as far from each
+                       other as they were; 0: they are not */
+    uint8_t size;
+    enum hook_state state;
+    uint8_t before[HOOK_SIZE], after[HOOK_SIZE];
+};
+
+struct added_range {
+    uint64_t address, size; /* size: of whole pages, in the process */
+    uint64_t offset, file_size;
+    bool is_writable, is_executable;
+};
+
+struct hooked_image {
+    char *path; /* of the instrumented file */
+    uint64_t base;
+    uint64_t hook_word;
+    struct hook *hooks; /* ascending by `at` */
+    size_t hook_count;
+    uint64_t low, high; /* all of `at` to at + size lies in between */
+    unsigned long functions;
+    struct added_range added[HOOK_RANGES];
+    size_t added_count;
+};
+
+/* base: where the process has the image's first byte; away: where it gets what is added. */
+bool hooked_image_read(struct hooked_image *image, const char *path, uint64_t base, uint64_t away,
+                       struct failure *failure);
+void hooked_image_free(struct hooked_image *image);
+
+/* The hook whose first byte is there; null: there is none. */
+struct hook *hooked_image_at(const struct hooked_image *image, uint64_t address);
+
+/* Where a hook that is a short jump leads to: the first byte of another. 0: it is none. */
+uint64_t hook_hole(const struct hook *hook);
+
+/* The hook amid whose bytes the address is: behind the first of them. Null: there is none. */
+struct hook *hooked_image_amid(const struct hooked_image *image, uint64_t address);
+
+#endif

@@ -1,0 +1,117 @@
+#include "service/tool/attaching.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "service/attach/attach.h"
+#include "service/base/message.h"
+#include "service/base/process.h"
+#include "service/server/serve.h"
+#include "service/sessions/session_life.h"
+
+enum { EXIT_OK = 0, EXIT_FAILED = 1 };
+
+static void process_is_gone_now(void *owner)
+{
+    struct service *service = owner;
+
+    service->is_stopping = true;
+}
+
+static void say_attached(const struct options *options, const struct attach_counts *counts,
+                         const struct service *service)
+{
+    if (options->is_quiet)
+        return;
+    message(
+        "process %d: %lu functions of %u images are hooked; it stood still for %.1f ms. ^C takes the hooks "
+        "out. Traces go to %s",
+        (int)options->attached, counts->functions, counts->images, counts->stopped_ms,
+        service->recorder.trace_dir.path);
+    if (counts->waiting)
+        message(
+            "process %d: %lu functions are not hooked: a thread was amid their first bytes each time",
+            (int)options->attached, counts->waiting);
+    if (counts->changed)
+        message(
+            "process %d: %lu functions are not hooked: their first bytes are not the file's any more",
+            (int)options->attached, counts->changed);
+}
+
+static void detach(const struct options *options, struct service *service,
+                   struct attached *attached)
+{
+    struct session *session, *next;
+    struct failure failure;
+
+    if (!attach_end(attached, &failure)) {
+        message("process %d: its hooks could not be taken out: %s", (int)options->attached,
+                failure.text);
+        return;
+    }
+    session_sweep(&service->recorder, false);
+    DL_FOREACH_SAFE(service->recorder.sessions, session, next)
+    session_detach(session);
+}
+
+/* Of traces, and of the files by which the grinder knows the functions. */
+static bool find_folder(const struct options *options, const struct service *service,
+                        char folder[PATH_MAX])
+{
+    char *absolute = realpath(service->recorder.trace_dir.path, NULL);
+    int length = absolute
+                     ? snprintf(folder, PATH_MAX, "%s/images-%d", absolute, (int)options->attached)
+                     : -1;
+
+    free(absolute);
+    return length > 0 && length < PATH_MAX;
+}
+
+int attaching_run(const struct options *options)
+{
+    const struct service_settings settings = {.instance = options->instance,
+                                              .recording = &options->recording};
+    struct service service;
+    struct event_source gone = {.fd = -1};
+    struct attach_counts counts;
+    struct attached *attached = NULL;
+    struct failure failure;
+    char folder[PATH_MAX];
+
+    if (!serve_open(&service, &settings))
+        return EXIT_FAILED;
+    if (options->recording.log_file && !message_open_log(options->recording.log_file)) {
+        serve_close(&service);
+        return EXIT_FAILED;
+    }
+    gone.fd = process_watch(options->attached);
+    if (gone.fd < 0 || !find_folder(options, &service, folder) ||
+        !service_watch(&service, &gone, gone.fd, process_is_gone_now))
+        message("process %d: cannot be watched: %s", (int)options->attached, strerror(errno));
+    else
+        attached =
+            attach_begin(&(struct attach_settings){.pid = options->attached,
+                                                   .instance = options->instance,
+                                                   .socket_path = service.endpoint.socket_path,
+                                                   .folder = folder,
+                                                   .filters = options->filters,
+                                                   .is_quiet = options->is_quiet},
+                         &counts, &failure);
+    if (attached) {
+        say_attached(options, &counts, &service);
+        serve_run(&service);
+        detach(options, &service, attached);
+        attached_free(attached);
+    } else if (gone.fd >= 0) {
+        message("%s", failure.text);
+    }
+    if (gone.fd >= 0)
+        event_loop_remove(&service.loop, &gone);
+    process_unwatch(gone.fd);
+    serve_close(&service);
+    return attached ? EXIT_OK : EXIT_FAILED;
+}

@@ -1,0 +1,192 @@
+#!/bin/bash
+# call_trace_service attach: the calls of a program that runs and was never instrumented are recorded from then on,
+# and it goes on as if nothing had been. When the hooks are out, its code is what it was.
+# needs: gcc g++ lua5.4
+# seconds: 40
+. "$(dirname "$0")/lib.sh"
+
+service=$BUILD/service/call_trace_service
+
+# runs COMMAND…: in the background, its number in $pid once it has said it
+runs()
+{
+    : >said
+    "$@" >said &
+    started+=($!)
+    job=$!
+    for ((try = 0; try < 500; try++)); do
+        pid=$(head -n 1 said)
+        [[ $pid ]] && return
+        sleep 0.01
+    done
+    fail "$1 did not begin"
+}
+
+# attached OPTION…: until `detached`
+attached()
+{
+    "$service" attach "$pid" --trace-dir=traces "$@" >attach.log 2>&1 &
+    attaching=$!
+    started+=($!)
+    for ((try = 0; try < 3000; try++)); do
+        grep 'are hooked' attach.log >found && return
+        kill -0 "$attaching" 2>/dev/null || { cat attach.log >&2; fail "cannot attach"; }
+        sleep 0.01
+    done
+    cat attach.log >&2
+    fail "no hooks"
+}
+
+detached()
+{
+    local status=0
+    kill -INT "$attaching"
+    wait "$attaching" || status=$?
+    equal "status of attach" "$status" 0
+}
+
+ends()
+{
+    local status=0
+    kill -TERM "$pid"
+    wait "$job" || status=$?
+    equal "status of the program" "$status" 0
+}
+
+# The code of each image in memory is the file's.
+same_code()
+{
+    python3 - "$pid" <<'END' || fail "the code is not what it was"
+import sys
+memory = open(f"/proc/{sys.argv[1]}/mem", "rb")
+wrong = 0
+for line in open(f"/proc/{sys.argv[1]}/maps"):
+    fields = line.split(maxsplit=5)
+    if "x" not in fields[1] or len(fields) < 6 or not fields[5].startswith("/"):
+        continue
+    path = fields[5].strip()
+    start, end = (int(number, 16) for number in fields[0].split("-"))
+    memory.seek(start)
+    with open(path, "rb") as file:
+        file.seek(int(fields[2], 16))
+        there = memory.read(end - start)
+        meant = file.read(end - start)
+    if there[:len(meant)] != meant:
+        print(path, sum(a != b for a, b in zip(there, meant)), "bytes")
+        wrong += 1
+sys.exit(wrong != 0)
+END
+}
+
+# turns COUNT: the idle program does what it does that often
+turns()
+{
+    local before
+    for ((turn = 0; turn < $1; turn++)); do
+        before=$(grep -c '^turn' said || true)
+        kill -USR1 "$pid"
+        for ((try = 0; try < 1000; try++)); do
+            (($(grep -c '^turn' said || true) > before)) && break
+            sleep 0.01
+        done
+    done
+}
+
+# calls FUNCTION: how often it was called
+calls()
+{
+    awk -F '\t' -v name="$1" 'index($4, name "(") == 1 { sum += $8 } END { print sum + 0 }' functions
+}
+
+g++ -O1 -g -pthread "$TESTS/programs/attached.cpp" -o busy
+
+echo '-- each call counts'
+for timing in adaptive exact none; do
+    rm -rf traces
+    runs ./busy idle
+    turns 2
+    attached --timing=$timing
+    contains attach.log 'process '"$pid"': [0-9]+ functions of [2-9] images are hooked; it stood still'
+    turns 3
+    detached
+    turns 2
+    same_code
+    ends
+    "$BUILD/grinder/grinder" --mode=profile --output-format=tsv --output-file=functions traces/*.bin
+    "$BUILD/grinder/grinder" --mode=summary traces/*.bin >summary
+    contains summary 'state +running; attach let go of it'
+    equal "calls of fib, $timing" "$(calls fib)" $((3 * 10 * 177))
+    equal "calls of throws, $timing" "$(calls throws)" $((3 * 4))
+    equal "calls of catches, $timing" "$(calls catches)" 3
+    balanced
+done
+contains functions 'attached.cpp'
+
+echo '-- call-trace mode'
+rm -rf traces
+runs ./busy idle
+attached --mode=calltrace --include='fib*' --exclude='*std*'
+turns 1
+detached
+ends
+"$BUILD/grinder/grinder" --mode=profile --output-format=chrome --output-file=events.json traces/*.bin
+equal "begins of fib" "$(grep -o '"ph":"[BX]"[^}]*"fib(int)"\|"name":"fib(int)"[^}]*"ph":"[BX]"' events.json | wc -l)" 1770
+
+echo '-- amid everything'
+for round in 1 2 3; do
+    rm -rf traces
+    runs ./busy
+    attached
+    sleep 0.5
+    detached
+    same_code
+    sleep 0.2
+    ends
+    equal "round $round" "$(tail -n 1 said)" "all came back, threads, processes and signals"
+    "$BUILD/grinder/grinder" --mode=profile --output-format=tsv --output-file=functions traces/*.bin 2>problems
+    (($(calls fib) > 10000 && $(calls throws) > 100)) || fail "hardly any call: $(grep -c . functions) lines"
+done
+
+echo '-- a program without symbols, and its end while it is recorded'
+rm -rf traces
+: >said
+lua5.4 -e 'io.stdout:write(io.open("/proc/self/stat"):read("n"), "\n") io.stdout:flush() local function f(n) return n < 2 and n or f(n - 1) + f(n - 2) end local t = os.time() + 3 while os.time() < t do f(20) end print("ended")' >said &
+job=$!
+started+=($!)
+until pid=$(head -n 1 said) && [[ $pid ]]; do sleep 0.01; done
+attached
+wait "$attaching" || fail "attach: status $?"
+wait "$job" || fail "lua: status $?"
+equal "lua" "$(tail -n 1 said)" ended
+"$BUILD/grinder/grinder" --mode=summary traces/*.bin >summary
+contains summary 'state +ended without exit'
+contains summary 'luaV|lua5.4!'
+
+echo '-- who is refused'
+# refused PATTERN WORD…
+refused()
+{
+    local status=0
+    "$service" attach "${@:2}" --trace-dir=none >refused.log 2>&1 || status=$?
+    ((status == 1 || status == 2)) || fail "not refused: ${*:2}: status $status"
+    contains refused.log "$1"
+}
+refused 'expected the number of a process, found none'
+refused 'expected the number of a process, found x1' x1
+refused 'is no process|cannot be watched' 4194303
+sleep 100 &
+started+=($!)
+sleeper=$!
+refused 'samples' "$sleeper" --mode=samples
+refused 'cannot sample itself' "$sleeper" --timing=samples
+refused 'does not take it' "$sleeper" --paused
+kill -STOP "$sleeper"
+until grep -q '^State:.T' "/proc/$sleeper/status"; do sleep 0.01; done
+refused 'is stopped' "$sleeper"
+kill -CONT "$sleeper"
+gcc -O1 -static "$(dirname "$TESTS")/samples/fib.c" -o still 2>/dev/null
+printf 'int main(void) { for (;;) __builtin_ia32_pause(); }\n' >spin.c
+gcc -static spin.c -o spin
+./spin &
+started+=($!)
+refused 'a static one' $!
