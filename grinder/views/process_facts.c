@@ -253,6 +253,20 @@ static const char *timing_of(const struct trace_header *header)
     }
 }
 
+/* Who let go of it has paused it first. */
+static void write_pauses(FILE *stream, const struct trace_header *header)
+{
+    bool is_let_go = header->end == TRACE_END_DETACHED && header->paused;
+    uint32_t pauses = header->pauses - (is_let_go && header->pauses);
+
+    if (pauses)
+        fprintf(stream, "  paused    %s%" PRIu32 " time%s\n",
+                !header->paused || is_let_go    ? ""
+                : header->end == TRACE_END_GONE ? "at its end, "
+                                                : "now, ",
+                pauses, pauses == 1 ? "" : "s");
+}
+
 void process_facts_write(FILE *stream, const struct profile *profile, const struct process *process)
 {
     const struct trace_header *header = &process->header;
@@ -263,12 +277,7 @@ void process_facts_write(FILE *stream, const struct profile *profile, const stru
     fprintf(stream, "  trace     ");
     utf8_write_plain(stream, process->trace_path);
     fprintf(stream, "\n  state     %s\n", process_how_it_ended(header, how));
-    if (header->pauses)
-        fprintf(stream, "  paused    %s%" PRIu32 " time%s\n",
-                !header->paused                 ? ""
-                : header->end == TRACE_END_GONE ? "at its end, "
-                                                : "now, ",
-                header->pauses, header->pauses == 1 ? "" : "s");
+    write_pauses(stream, header);
     if (header->fork_of_pid)
         fprintf(stream, "  fork of   %" PRIu32 "\n", header->fork_of_pid);
     if (seconds > 0)

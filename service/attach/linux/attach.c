@@ -98,6 +98,8 @@ static bool open_memory(struct attached *attached, struct failure *failure)
 
     snprintf(path, sizeof(path), "/proc/%d/mem", (int)attached->pid);
     attached->memory = open(path, O_RDWR | O_CLOEXEC);
+    if (attached->memory < 0 && errno == ENOENT)
+        return fail_because(failure, "has ended before it could be hooked");
     return attached->memory >= 0 ||
            fail_because(failure, "cannot be written to: %s", strerror(errno));
 }

@@ -194,16 +194,66 @@ static void move_threads(struct attached *attached, struct tracees *tracees)
     }
 }
 
-static void put_in(struct attached *attached, struct hook *hook)
+/*
+ * Writes hooks, or takes them out, a page's in one write: what lies between them is read first, and
+ * stays as it is.
+ *
+ *      | …  | hook | code | hook | code | hook | … |      at most a page, but for the end of the
+ * last ^ start                            ^ end
+ */
+struct page_write {
+    uint64_t start, end;
+    uint8_t bytes[ATTACHED_PAGE + HOOK_SIZE];
+};
+
+/* The first hook behind those that go with the one at `first`. */
+static size_t end_of_page(const struct hooked_image *image, size_t first)
 {
-    if (hook->state == HOOK_OUT && attached_put(attached, hook->at, hook->after, hook->size))
-        hook->state = HOOK_IN;
+    size_t next = first;
+
+    while (next < image->hook_count &&
+           image->hooks[next].at / ATTACHED_PAGE == image->hooks[first].at / ATTACHED_PAGE)
+        next++;
+    return next;
 }
 
-static void put_out(struct attached *attached, struct hook *hook)
+/* False: nothing of it was written. */
+static bool write_page(const struct attached *attached, const struct hooked_image *image,
+                       size_t first, size_t end, enum hook_state from)
 {
-    if (hook->state == HOOK_IN && attached_put(attached, hook->at, hook->before, hook->size))
-        hook->state = HOOK_OUT;
+    struct page_write page = {.start = image->hooks[first].at};
+    size_t size;
+
+    page.end = image->hooks[end - 1].at + image->hooks[end - 1].size;
+    size = page.end - page.start;
+    if (pread(attached->memory, page.bytes, size, (off_t)page.start) != (ssize_t)size)
+        return false;
+    for (size_t i = first; i < end; i++) {
+        const struct hook *hook = &image->hooks[i];
+
+        if (hook->state == from)
+            memcpy(page.bytes + (hook->at - page.start),
+                   from == HOOK_OUT ? hook->after : hook->before, hook->size);
+    }
+    return attached_put(attached, page.start, page.bytes, size);
+}
+
+/* Those in the one state get to the other. */
+static void write_hooks(struct attached *attached, enum hook_state from, enum hook_state to)
+{
+    for (size_t i = 0; i < attached->image_count; i++) {
+        struct hooked_image *image = &attached->images[i];
+
+        for (size_t first = 0, end; first < image->hook_count; first = end) {
+            bool is_written;
+
+            end = end_of_page(image, first);
+            is_written = write_page(attached, image, first, end, from);
+            for (size_t k = first; k < end; k++)
+                if (is_written && image->hooks[k].state == from)
+                    image->hooks[k].state = to;
+        }
+    }
 }
 
 static void wait_no_more(struct attached *attached, struct hook *hook)
@@ -221,7 +271,7 @@ bool attach_hooks_in(struct attached *attached, struct tracees *tracees, struct 
         !each_word(attached, tracees, move_word, failure))
         return false;
     move_threads(attached, tracees);
-    each_hook(attached, put_in);
+    write_hooks(attached, HOOK_OUT, HOOK_IN);
     attached->is_hooked = true;
     return true;
 }
@@ -230,7 +280,7 @@ bool attach_hooks_out(struct attached *attached, struct tracees *tracees, struct
 {
     (void)tracees;
     (void)failure;
-    each_hook(attached, put_out);
+    write_hooks(attached, HOOK_IN, HOOK_OUT);
     attached->is_hooked = false;
     return true;
 }

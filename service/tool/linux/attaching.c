@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <utlist.h>
 
 #include "service/attach/attach.h"
@@ -12,6 +13,10 @@
 #include "service/base/process.h"
 #include "service/server/serve.h"
 #include "service/sessions/session_life.h"
+
+/* After which no thread is any more in a hook that it entered before the pause, and that makes
+ * contexts. */
+#define LAST_HOOKS_NS 50000000
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1 };
 
@@ -54,6 +59,9 @@ static void detach(const struct options *options, struct service *service,
         return;
     }
     session_sweep(&service->recorder, false);
+    DL_FOREACH(service->recorder.sessions, session)
+    session_pause(session, true);
+    nanosleep(&(struct timespec){.tv_nsec = LAST_HOOKS_NS}, NULL);
     DL_FOREACH_SAFE(service->recorder.sessions, session, next)
     session_detach(session);
 }
