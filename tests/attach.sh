@@ -190,3 +190,10 @@ gcc -static spin.c -o spin
 ./spin &
 started+=($!)
 refused 'a static one' $!
+echo 'int of_java(void) { return 0; }' >jvm.c
+gcc -shared -fPIC jvm.c -o libjvm.so
+printf 'int of_java(void); int main(void) { for (;;) of_java(); }\n' >java.c
+gcc java.c ./libjvm.so -o java
+./java &
+started+=($!)
+refused 'a Java machine' $!

@@ -15,10 +15,10 @@
 
 #define STRING_ROOM (PATH_MAX + 64)
 
-static uint64_t call(const struct tracees *tracees, long number, uint64_t a, uint64_t b, uint64_t c,
+static uint64_t call(struct tracees *tracees, long number, uint64_t a, uint64_t b, uint64_t c,
                      uint64_t d, uint64_t e, uint64_t f)
 {
-    struct tracee *caller = tracees_caller((struct tracees *)tracees);
+    struct tracee *caller = tracees_caller(tracees);
 
     return caller ? (uint64_t)tracee_call(tracees, caller, number, (uint64_t[6]){a, b, c, d, e, f})
                   : (uint64_t)-ESRCH;
@@ -29,7 +29,7 @@ static bool is_error(uint64_t result)
     return result > (uint64_t) - (int64_t)ATTACHED_PAGE;
 }
 
-static uint64_t open_there(const struct attached *attached, const struct tracees *tracees,
+static uint64_t open_there(const struct attached *attached, struct tracees *tracees,
                            const char *path)
 {
     uint64_t place = attached->letter.address + LETTER_STACK_SIZE + LETTER_OBJECT_SIZE;
@@ -41,9 +41,8 @@ static uint64_t open_there(const struct attached *attached, const struct tracees
 
 /* What is not written to is the file's pages; the rest is written, and the hook word's page behind
  * it stays 0. */
-static bool map_range(const struct attached *attached, const struct tracees *tracees,
-                      const struct hooked_image *image, const struct added_range *range,
-                      uint64_t file)
+static bool map_range(const struct attached *attached, struct tracees *tracees,
+                      const struct hooked_image *image, struct added_range *range, uint64_t file)
 {
     int protection =
         PROT_READ | (range->is_executable ? PROT_EXEC : 0) | (range->is_writable ? PROT_WRITE : 0);
@@ -52,13 +51,15 @@ static bool map_range(const struct attached *attached, const struct tracees *tra
     void *bytes;
     bool is_put;
 
-    if (!range->is_writable)
-        return call(tracees, SYS_mmap, range->address, range->size, (uint64_t)protection,
-                    MAP_PRIVATE | MAP_FIXED_NOREPLACE, file, range->offset) == range->address;
-    if (call(tracees, SYS_mmap, range->address, range->size, (uint64_t)protection,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, (uint64_t)-1,
-             0) != range->address ||
-        !bounded_file_open(&source, image->path, &ignored))
+    /* The program may have taken the place meanwhile: then it is not ours. */
+    range->is_mapped =
+        call(tracees, SYS_mmap, range->address, range->size, (uint64_t)protection,
+             MAP_PRIVATE | MAP_FIXED_NOREPLACE | (range->is_writable ? MAP_ANONYMOUS : 0),
+             range->is_writable ? (uint64_t)-1 : file,
+             range->is_writable ? 0 : range->offset) == range->address;
+    if (!range->is_mapped || !range->is_writable)
+        return range->is_mapped;
+    if (!bounded_file_open(&source, image->path, &ignored))
         return false;
     bytes = bounded_file_copy(&source, range->offset, range->file_size);
     is_put = bytes && attached_put(attached, range->address, bytes, range->file_size);
@@ -67,8 +68,8 @@ static bool map_range(const struct attached *attached, const struct tracees *tra
     return is_put;
 }
 
-static bool map_image(const struct attached *attached, const struct tracees *tracees,
-                      const struct hooked_image *image, struct failure *failure)
+static bool map_image(const struct attached *attached, struct tracees *tracees,
+                      struct hooked_image *image, struct failure *failure)
 {
     uint64_t file = open_there(attached, tracees, image->path);
     bool is_mapped = !is_error(file);
@@ -80,10 +81,9 @@ static bool map_image(const struct attached *attached, const struct tracees *tra
     return is_mapped || fail(failure, image->path, "cannot be mapped there");
 }
 
-static bool map_agent(struct attached *attached, const struct tracees *tracees,
-                      struct failure *failure)
+static bool map_agent(struct attached *attached, struct tracees *tracees, struct failure *failure)
 {
-    struct tracee *caller = tracees_caller((struct tracees *)tracees);
+    struct tracee *caller = tracees_caller(tracees);
     uint64_t file = open_there(attached, tracees, attached->agent.path);
     bool is_mapped;
 
@@ -133,8 +133,11 @@ static bool write_letter(const struct attached *attached, const struct attach_se
     pointers[1] = *runtime ? put_string(attached, &at, runtime) : 0;
     is_put = pointers[0] && attached_put(attached, environment, pointers, sizeof(pointers));
     for (size_t i = 0; is_put && i < attached->image_count; i++) {
-        struct attached_image image = {attached->images[i].base,
-                                       put_string(attached, &at, attached->images[i].path)};
+        struct attached_image image = {
+            .base = attached->images[i].base,
+            .path = put_string(attached, &at, attached->images[i].path),
+            .header = attached->images[i].header,
+        };
 
         is_put =
             image.path && attached_put(attached, images + i * sizeof(image), &image, sizeof(image));
@@ -144,8 +147,7 @@ static bool write_letter(const struct attached *attached, const struct attach_se
            fail_because(failure, "cannot be written to: %s", strerror(errno));
 }
 
-static bool map_letter(struct attached *attached, const struct tracees *tracees,
-                       struct failure *failure)
+static bool map_letter(struct attached *attached, struct tracees *tracees, struct failure *failure)
 {
     uint64_t size = LETTER_STACK_SIZE + LETTER_OBJECT_SIZE +
                     (attached->image_count + 3) * (STRING_ROOM + sizeof(struct attached_image));
@@ -161,14 +163,17 @@ static bool map_letter(struct attached *attached, const struct tracees *tracees,
     return true;
 }
 
-static void unmap(const struct attached *attached, const struct tracees *tracees)
+static void unmap(const struct attached *attached, struct tracees *tracees)
 {
     if (attached->agent.mapped)
         call(tracees, SYS_munmap, attached->agent.mapped, attached->agent.mapped_size, 0, 0, 0, 0);
     for (size_t i = 0; i < attached->image_count; i++)
-        for (size_t k = 0; k < attached->images[i].added_count; k++)
-            call(tracees, SYS_munmap, attached->images[i].added[k].address,
-                 attached->images[i].added[k].size, 0, 0, 0, 0);
+        for (size_t k = 0; k < attached->images[i].added_count; k++) {
+            const struct added_range *range = &attached->images[i].added[k];
+
+            if (range->is_mapped)
+                call(tracees, SYS_munmap, range->address, range->size, 0, 0, 0, 0);
+        }
     if (attached->letter.address)
         call(tracees, SYS_munmap, attached->letter.address, attached->letter.size, 0, 0, 0, 0);
 }

@@ -159,6 +159,7 @@ static bool read_all(struct source *source, const char *path, struct failure *fa
             MANIFEST_WHOLE)
         return fail(failure, path, "expected a manifest of this version, found none");
     image->hook_word = image->base + source->place.header.hook_rva;
+    image->header = image->base + source->place.header.header_rva;
     image->hooks = calloc(2ul * source->manifest.function_count + 1, sizeof(*image->hooks));
     if (!image->hooks)
         return fail(failure, path, "out of memory");

@@ -39,12 +39,13 @@ struct added_range {
     uint64_t address, size; /* size: of whole pages, in the process */
     uint64_t offset, file_size;
     bool is_writable, is_executable;
+    bool is_mapped; /* in the process, by us */
 };
 
 struct hooked_image {
     char *path; /* of the instrumented file */
     uint64_t base;
-    uint64_t hook_word;
+    uint64_t hook_word, header; /* its struct image_header */
     struct hook *hooks; /* ascending by `at` */
     size_t hook_count;
     uint64_t low, high; /* all of `at` to at + size lies in between */
