@@ -147,6 +147,16 @@ for round in 1 2 3; do
     (($(calls fib) > 10000 && $(calls throws) > 100)) || fail "hardly any call: $(grep -c . functions) lines"
 done
 
+echo '-- the service is killed: the hooks stay, and the program goes on'
+rm -rf traces
+runs ./busy
+attached
+sleep 0.2
+kill -KILL "$attaching"
+sleep 0.3
+ends
+equal "without its service" "$(tail -n 1 said)" "all came back, threads, processes and signals"
+
 echo '-- a program without symbols, and its end while it is recorded'
 rm -rf traces
 : >said
