@@ -200,6 +200,11 @@ gcc -static spin.c -o spin
 ./spin &
 started+=($!)
 refused 'a static one' $!
+printf '#include <cstdio>\nint main() { for (;;) try { throw 1; } catch (int) { std::puts(""); } }\n' >alone.cpp
+g++ -static-libgcc -static-libstdc++ alone.cpp -o alone
+./alone >/dev/null &
+started+=($!)
+refused 'an unwinder of its own' $!
 echo 'int of_java(void) { return 0; }' >jvm.c
 gcc -shared -fPIC jvm.c -o libjvm.so
 printf 'int of_java(void); int main(void) { for (;;) of_java(); }\n' >java.c

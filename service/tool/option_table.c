@@ -78,13 +78,9 @@ const struct command_option option_table[] = {
 static const struct {
     const char *name, *help;
 } verbs[VERB_COUNT] = {
-    [VERB_START] = {"start",
-                    "serve in the foreground until interrupted; with -- COMMAND, run it, wait for "
-                    "its background jobs, and return its exit status (128 + N if signal N killed "
-                    "it, 127 if it was not found)"},
+    [VERB_START] = {"start", "serve until interrupted; with -- COMMAND, run it, until it ends"},
     [VERB_SPAWN] = {"spawn", "serve in the background; return when programs can be recorded"},
-    [VERB_ATTACH] = {"attach",
-                     "PID: hook a program that runs; record until ^C, then take the hooks out"},
+    [VERB_ATTACH] = {"attach", "PID: hook a program that runs, until ^C"},
     [VERB_STOP] = {"stop", "return when the service has ended and its traces are on the disk"},
     [VERB_STATUS] = {"status", "state of the service; exit status 1 if there is none"},
     [VERB_LIST] = {"list", "recorded processes: those that run, the last 1000 that ended"},
@@ -126,13 +122,12 @@ void option_table_show_help(void)
         printf("%-*s", VERB_COLUMN, verbs[verb].name);
         command_line_print_text(verbs[verb].help, VERB_COLUMN);
     }
-    putchar('\n');
     command_line_print_help(option_table, ALL, FIRST, OPTION_COLUMN);
     puts("Of start, spawn and attach:");
     command_line_print_help(option_table, ALL, OF_START_AND_SPAWN, OPTION_COLUMN);
     puts("Of other verbs:");
     command_line_print_help(option_table, ALL, OF_OTHERS, OPTION_COLUMN);
-    puts("Exit status: 0, 1 for failure, 2 for wrong usage, or that of COMMAND.");
+    puts("Exit status: 0, 1 for failure, 2 for wrong usage; COMMAND's: 128 + N by signal N");
 }
 
 void option_table_print_verbs(void)

@@ -125,8 +125,8 @@ static bool begin(struct attached *attached, const struct attach_settings *setti
         !attach_plan(attached, settings, failure) || !open_memory(attached, failure) ||
         !attach_map(attached, settings, failure))
         return false;
-    attach_hooks_prepare(attached);
-    if (while_standing(attached, attach_hooks_in, failure)) {
+    if (attach_hooks_prepare(attached, failure) &&
+        while_standing(attached, attach_hooks_in, failure)) {
         hook_what_waits(attached, counts);
         return set_hook_words(attached, failure); /* from here on, the service has to answer soon */
     }

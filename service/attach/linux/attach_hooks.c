@@ -1,5 +1,6 @@
 #include "service/attach/linux/attach_hooks.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -126,38 +127,79 @@ static bool look_at_threads(struct attached *attached, struct tracees *tracees,
     return each_word(attached, tracees, see_word, failure);
 }
 
-/* Where the word of a function lies that the process has from libgcc; 0: it has no libgcc. */
-static uint64_t find_registration(pid_t pid)
+/* Whether the program throws by an unwinder that is not libgcc_s.so: it has one inside. */
+static bool throws_by_itself(pid_t pid)
 {
-    struct address_space space;
+    char path[64];
     struct bounded_file file;
     struct elf_file elf;
     struct failure ignored;
-    uint64_t value = 0;
+    bool throws;
 
-    if (!address_space_read(&space, pid, &ignored))
-        return 0;
-    for (size_t i = 0; i < space.count && !value; i++) {
+    snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+    if (!bounded_file_open(&file, path, &ignored) || !elf_open(&elf, file, &ignored))
+        return false;
+    throws = elf_section_named(&elf, ".gcc_except_table") != NULL;
+    elf_close(&elf);
+    return throws;
+}
+
+/* Since 13, libgcc's function takes memory, for which it may wait amid its work. */
+static bool is_of_gcc_13(const struct elf_file *elf)
+{
+    const Elf64_Shdr *section = elf_section_named(elf, ".dynstr");
+    char *names = section ? elf_section_read(elf, section) : NULL;
+    bool is = names && memmem(names, section->sh_size, "GCC_13.0.0", sizeof("GCC_13.0.0"));
+
+    free(names);
+    return is;
+}
+
+/* Finds the function by which libgcc is told of unwind information; none, where no exceptions are
+ * thrown. */
+static bool find_registration(struct attached *attached, struct failure *failure)
+{
+    struct address_space space;
+    bool is_found = false, is_new = false;
+
+    if (!address_space_read(&space, attached->pid, failure))
+        return false;
+    for (size_t i = 0; i < space.count && !is_found; i++) {
         const struct address_range *range = &space.ranges[i];
+        struct bounded_file file;
+        struct elf_file elf;
+        struct failure ignored;
 
         if (range->offset || strncmp(attached_base_name(range->path), "libgcc_s.so", 11) ||
             !bounded_file_open(&file, range->path, &ignored) || !elf_open(&elf, file, &ignored))
             continue;
-        value = elf_symbol_value(&elf, "__register_frame_info");
+        is_found = true;
+        is_new = is_of_gcc_13(&elf);
+        attached->registration = elf_symbol_value(&elf, "__register_frame_info") + range->start;
         elf_close(&elf);
-        value += value ? range->start : 0;
     }
     address_space_free(&space);
-    return value;
+    if (is_new)
+        return fail_because(
+            failure,
+            "has libgcc of gcc 13 or later, which cannot be told of hooks yet; instrument the "
+            "program before it starts");
+    return is_found || !throws_by_itself(attached->pid) ||
+           fail_because(
+               failure,
+               "throws exceptions by an unwinder of its own, which cannot be told of hooks; "
+               "instrument the program before it starts");
 }
 
-void attach_hooks_prepare(struct attached *attached)
+bool attach_hooks_prepare(struct attached *attached, struct failure *failure)
 {
+    if (!find_registration(attached, failure))
+        return false;
     each_hook(attached, find_changed);
     for (size_t i = 0; i < attached->image_count; i++)
         leave_without_hole(&attached->images[i]);
     each_hook(attached, touch_page);
-    attached->registration = find_registration(attached->pid);
+    return true;
 }
 
 /* Exceptions find their way through thunks. A program without libgcc throws none. Where somebody

@@ -147,7 +147,7 @@ static void test_all_stand(void **state)
 static void test_calls(void **state)
 {
     pid_t pid = begin();
-    uint64_t none[6] = {0}, wrong[6] = {1ull << 40, 16};
+    uint64_t none[6] = {0}, wrong[6] = {1ull << 40, 4096};
 
     (void)state;
     for (int i = 0; i < STOPS; i++) {
