@@ -6,6 +6,7 @@ import functools
 import json
 import re
 import subprocess
+import sys
 import urllib.request
 
 
@@ -13,7 +14,7 @@ def run_commands(functions, words):
     """NAME ARGUMENT…, and more of them behind `--`: one after the other, in one process and so with one browser."""
     while words:
         end = words.index("--") if "--" in words else len(words)
-        print(*words[:end], flush=True)
+        print(*words[:end], file=sys.stderr, flush=True)
         functions[words[0]](*words[1:end])
         words = words[end + 1:]
 

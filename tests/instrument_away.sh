@@ -22,9 +22,9 @@ entries=$(summed entries)
 ((entries > 1000)) || fail "hardly any call was recorded: $(<summary)"
 "$instrument" native/lua -o instrumented/lua --overwrite --how=prologue --agent="$AGENT" >said
 recorded lua fib.lua
-# there, functions whose bytes give no room for a jump are hooked, too
-(($(summed entries) >= entries && $(summed entries) < entries + entries / 10)) ||
-    fail "$entries entries, behind the image $(summed entries)"
+# There, functions whose bytes give no room for a jump are hooked, too; and Lua does not do quite the same twice.
+found=$(summed entries)
+((found > entries - entries / 20 && found < entries + entries / 10)) || fail "$entries entries, behind the image $found"
 
 # refused FILE PATTERN OPTION…
 refused()

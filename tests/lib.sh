@@ -234,7 +234,7 @@ record()
 }
 
 # Every thread of every trace: entries = exits + unwound + live; the grinder checks it.
-whole()
+traces_are_whole()
 {
     local traces=(traces/*.bin)
     [[ -s ${traces[0]} ]] || fail "no trace was left"
@@ -244,10 +244,10 @@ whole()
     ! grep -E '^ +[0-9]+( +[0-9]+){7} +[0-9]{16}' summary || fail "a call took less than nothing"
 }
 
-# whole, with a callgrind file to look into
+# traces_are_whole, with a callgrind file to look into
 balanced()
 {
-    whole
+    traces_are_whole
     grinder --mode=profile --thread-parts --output-file=callgrind traces/*.bin
 }
 

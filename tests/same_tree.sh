@@ -34,7 +34,7 @@ trees()
     compare_runs "$*, $how, $timing"
     rm -rf traces
     ln -sfn "$traces" traces
-    whole
+    traces_are_whole
 }
 
 # Where the caller is not known for sure (docs/copies.md): only ends and balances are looked at, and the
