@@ -194,7 +194,6 @@ kill -STOP "$sleeper"
 until grep -q '^State:.T' "/proc/$sleeper/status"; do sleep 0.01; done
 refused 'is stopped' "$sleeper"
 kill -CONT "$sleeper"
-gcc -O1 -static "$(dirname "$TESTS")/samples/fib.c" -o still 2>/dev/null
 printf 'int main(void) { for (;;) __builtin_ia32_pause(); }\n' >spin.c
 gcc -static spin.c -o spin
 ./spin &

@@ -2,11 +2,13 @@
  * In:
  *
  *      program runs      from its files, `instrument` plans the hooks of each image: what was added
- * to the image gets a free place within reach of it (--away) a thread stands   and maps the agent,
- * and what was added, by system calls all stand         libgcc is told of the agent's unwind
- * information, if nobody holds its lock; the hooks are written; threads that were amid the bytes go
- * on in the stubs, and all threads' gs leads to nobody's words (trace/attached_agent.h) program
- * runs      the hook words are set, and calls are recorded
+ *                        gets a free place within reach of the image (--away)
+ *      a thread stands   and maps the agent, and what was added, by system calls
+ *      all stand         libgcc is told of the agent's unwind information, if its lock is free;
+ *                        the hooks are written; threads that were amid the bytes go on in the
+ *                        stubs, and all threads' gs leads to nobody's words
+ *                        (trace/attached_agent.h)
+ *      program runs      the hook words are set, and calls are recorded
  *
  * Out: all stand, the bytes are what they were, and all go on. Stubs, thunks and the agent stay
  * where they are, since frames return through them, and gs as it is.

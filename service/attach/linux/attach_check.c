@@ -102,9 +102,9 @@ bool attach_check_mapped(const struct address_space *space, struct failure *fail
         if (!strncmp(name, "ld-musl", 7))
             return fail_because(failure, "expected a program for glibc, found one for musl");
         if (!strcmp(name, "libjvm.so"))
-            return fail_because(
-                failure, "is a Java machine, which does not bear hooks that come to its compiled "
-                         "code's callees later; instrument it before it starts");
+            return fail_because(failure,
+                                "is a Java machine, which ends if hooks come while it runs "
+                                "compiled code; instrument it before it starts");
         if (!strcmp(name, "libhooks.so"))
             return fail_because(failure, "is instrumented already");
         if (!strcmp(name, ATTACHED_AGENT_NAME))

@@ -160,7 +160,7 @@ static bool is_of_gcc_13(const struct elf_file *elf)
 static bool find_registration(struct attached *attached, struct failure *failure)
 {
     struct address_space space;
-    bool is_found = false, is_new = false;
+    bool is_found = false, is_fit = false;
 
     if (!address_space_read(&space, attached->pid, failure))
         return false;
@@ -174,15 +174,16 @@ static bool find_registration(struct attached *attached, struct failure *failure
             !bounded_file_open(&file, range->path, &ignored) || !elf_open(&elf, file, &ignored))
             continue;
         is_found = true;
-        is_new = is_of_gcc_13(&elf);
-        attached->registration = elf_symbol_value(&elf, "__register_frame_info") + range->start;
+        attached->registration = elf_symbol_value(&elf, "__register_frame_info");
+        is_fit = attached->registration && !is_of_gcc_13(&elf);
+        attached->registration += range->start;
         elf_close(&elf);
     }
     address_space_free(&space);
-    if (is_new)
+    if (is_found && !is_fit)
         return fail_because(
             failure,
-            "has libgcc of gcc 13 or later, which cannot be told of hooks yet; instrument the "
+            "has a libgcc other than that of gcc 12 and before, which cannot be told of hooks yet; instrument the "
             "program before it starts");
     return is_found || !throws_by_itself(attached->pid) ||
            fail_because(
@@ -240,8 +241,8 @@ static void move_threads(struct attached *attached, struct tracees *tracees)
  * Writes hooks, or takes them out, a page's in one write: what lies between them is read first, and
  * stays as it is.
  *
- *      | …  | hook | code | hook | code | hook | … |      at most a page, but for the end of the
- * last ^ start                            ^ end
+ *      | …  | hook | code | hook | code | hook | … |
+ *           ^ start                            ^ end, in the next page at most HOOK_SIZE
  */
 struct page_write {
     uint64_t start, end;

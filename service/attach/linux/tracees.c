@@ -14,16 +14,15 @@
 
 #include "service/attach/linux/address_space.h"
 
-#define OPTIONS          (PTRACE_O_TRACECLONE | PTRACE_O_TRACESYSGOOD)
-#define SYSCALL_STOP     (SIGTRAP | 0x80)
-#define RESTART          (-514) /* ERESTARTNOHAND: begin it again, unless a handler runs first */
-#define STOP_MS          400
-#define MOST_PASSES      50  /* over the threads, until there is no new one */
-#define MOST_SETTLES     200 /* signals that come one after the other */
-#define VDSO_SIZE        (1 << 16)
-#define SIGNAL_MASK_SIZE 8
-#define STATUS_VALUE     32
-#define CALL_PATIENCE    1000 /* stops until a call that was begun is over */
+#define OPTIONS       (PTRACE_O_TRACECLONE | PTRACE_O_TRACESYSGOOD)
+#define SYSCALL_STOP  (SIGTRAP | 0x80)
+#define RESTART       (-514) /* ERESTARTNOHAND: begin it again, unless a handler runs first */
+#define STOP_MS       400
+#define MOST_PASSES   50  /* over the threads, until there is no new one */
+#define MOST_SETTLES  200 /* signals that come one after the other */
+#define VDSO_SIZE     (1 << 16)
+#define STATUS_VALUE  32
+#define CALL_PATIENCE 1000 /* stops until a call that was begun is over */
 
 static int64_t now_us(void)
 {

@@ -54,8 +54,8 @@ static void detach(const struct options *options, struct service *service,
     struct failure failure;
 
     if (!attach_end(attached, &failure)) {
-        message("process %d: its hooks could not be taken out: %s", (int)options->attached,
-                failure.text);
+        message("process %d: %s: its hooks stay, and it goes on being recorded until it ends",
+                (int)options->attached, failure.text);
         return;
     }
     session_sweep(&service->recorder, false);
@@ -97,9 +97,12 @@ int attaching_run(const struct options *options)
         return EXIT_FAILED;
     }
     gone.fd = process_watch(options->attached);
-    if (gone.fd < 0 || !find_folder(options, &service, folder) ||
-        !service_watch(&service, &gone, gone.fd, process_is_gone_now))
-        message("process %d: cannot be watched: %s", (int)options->attached, strerror(errno));
+    if (gone.fd < 0 || !service_watch(&service, &gone, gone.fd, process_is_gone_now))
+        fail_because(&failure, "process %d: cannot be watched: %s", (int)options->attached,
+                     strerror(errno));
+    else if (!find_folder(options, &service, folder))
+        fail(&failure, service.recorder.trace_dir.path,
+             "its path cannot be found, or is too long; give another --trace-dir");
     else
         attached =
             attach_begin(&(struct attach_settings){.pid = options->attached,
@@ -114,7 +117,7 @@ int attaching_run(const struct options *options)
         serve_run(&service);
         detach(options, &service, attached);
         attached_free(attached);
-    } else if (gone.fd >= 0) {
+    } else {
         message("%s", failure.text);
     }
     if (gone.fd >= 0)
