@@ -258,14 +258,20 @@ static bool thread_set_up(struct thread *thread, uint32_t tid)
 
 struct thread *thread_begin(void)
 {
-    struct thread *thread = thread_current();
     uint32_t tid = system_thread_id();
+    struct thread *thread;
     bool is_in_lane;
-    struct guard guard;
+    struct guard guard, signals;
 
     if (!tid)
         return NULL; /* threads could not be told apart */
-    thread_set_current(&in_the_making);
+    signals = guard_hold_signals();
+    thread = thread_current();
+    if (thread && thread->begun) { /* a handler came before, and its hooks */
+        guard_let_signals(signals);
+        return thread;
+    }
+    thread_set_current(&in_the_making); /* where signals cannot be held, their hooks pass */
     guard = guard_take();
     if (session.state == SESSION_RUNNING && guard_forked()) {
         guard_adopt();
@@ -282,6 +288,7 @@ struct thread *thread_begin(void)
         thread = NULL;
     is_in_lane = cover_take_lane();
     guard_release(guard);
+    guard_let_signals(signals);
     if (thread) {
         thread_set_current(&passing_calls);
         thread_end_watch(thread);

@@ -20,12 +20,24 @@ bool guard_prepare(void)
     return wiped != NULL;
 }
 
-struct guard guard_take(void)
+struct guard guard_hold_signals(void)
 {
-    struct guard guard;
+    struct guard guard = {0};
     uint64_t all = ~0ull;
 
     SYSCALL4(rt_sigprocmask, SIG_SETMASK, &all, &guard.signals, 8);
+    return guard;
+}
+
+void guard_let_signals(struct guard guard)
+{
+    SYSCALL4(rt_sigprocmask, SIG_SETMASK, &guard.signals, 0, 8);
+}
+
+struct guard guard_take(void)
+{
+    struct guard guard = guard_hold_signals();
+
     while (__atomic_exchange_n(&wiped->lock, 1, __ATOMIC_ACQUIRE))
         SYSCALL0(sched_yield);
     return guard;
@@ -34,7 +46,7 @@ struct guard guard_take(void)
 void guard_release(struct guard guard)
 {
     __atomic_store_n(&wiped->lock, 0, __ATOMIC_RELEASE);
-    SYSCALL4(rt_sigprocmask, SIG_SETMASK, &guard.signals, 0, 8);
+    guard_let_signals(guard);
 }
 
 bool guard_forked(void)
