@@ -25,6 +25,7 @@ runs()
 # attached OPTION…: until `detached`
 attached()
 {
+    : >attach.log
     "$service" attach "$pid" --trace-dir=traces "$@" >attach.log 2>&1 &
     attaching=$!
     started+=($!)
@@ -78,6 +79,13 @@ sys.exit(wrong != 0)
 END
 }
 
+# Nothing of ours is mapped in the process, and its gs is what it was.
+gone()
+{
+    awk '$6 ~ /libattach|images-|memfd:/ || ($2 ~ /x/ && $6 == "")' "/proc/$pid/maps" >left
+    [[ ! -s left ]] || fail "left in the process: $(<left)"
+}
+
 # turns COUNT: the idle program does what it does that often
 turns()
 {
@@ -102,16 +110,26 @@ g++ -O1 -g -pthread "$TESTS/programs/attached.cpp" -o busy
 
 echo '-- each call counts'
 for timing in adaptive exact none; do
-    rm -rf traces
+    rm -rf traces before
     runs ./busy idle
     turns 2
     attached --timing=$timing
     contains attach.log 'process '"$pid"': [0-9]+ functions of [2-9] images are hooked; it stood still'
     turns 3
     detached
+    gone
+    turns 2
+    same_code
+    mv traces before
+    attached --timing=$timing
+    turns 3
+    detached
+    gone
     turns 2
     same_code
     ends
+    "$BUILD/grinder/grinder" --mode=profile --output-format=tsv --output-file=functions before/*.bin
+    equal "calls of fib, $timing, the first time" "$(calls fib)" $((3 * 10 * 177))
     "$BUILD/grinder/grinder" --mode=profile --output-format=tsv --output-file=functions traces/*.bin
     "$BUILD/grinder/grinder" --mode=summary traces/*.bin >summary
     contains summary 'state +running; attach let go of it'
@@ -147,6 +165,25 @@ for round in 1 2 3; do
     (($(calls fib) > 10000 && $(calls throws) > 100)) || fail "hardly any call: $(grep -c . functions) lines"
 done
 
+echo '-- again and again'
+rm -rf traces
+runs ./busy
+"$service" start --instance-id=cycles --trace-dir=traces --timing=adaptive 2>service.log &
+served=$!
+started+=($!)
+socket=$XDG_RUNTIME_DIR/umbra/cycles.socket
+until [[ -S $socket ]]; do sleep 0.01; done
+seed=$RANDOM
+echo "seed $seed"
+"$BUILD/service/attach_cycles" "$pid" "${CYCLES:-20}" "$socket" cycles "$PWD/images" $seed >cycles ||
+    { cat cycles >&2; fail "attached again and again"; }
+gone
+same_code
+ends
+equal "after cycles" "$(tail -n 1 said)" "all came back, threads, processes and signals"
+kill -INT "$served"
+wait "$served" || true
+
 echo '-- the service is killed: the hooks stay, and the program goes on'
 rm -rf traces
 runs ./busy
@@ -158,7 +195,7 @@ ends
 equal "without its service" "$(tail -n 1 said)" "all came back, threads, processes and signals"
 
 echo '-- a program without symbols, and its end while it is recorded'
-rm -rf traces
+mv traces killed # where the keeper is at work yet
 : >said
 lua5.4 -e 'io.stdout:write(io.open("/proc/self/stat"):read("n"), "\n") io.stdout:flush() local function f(n) return n < 2 and n or f(n - 1) + f(n - 2) end local t = os.time() + 3 while os.time() < t do f(20) end print("ended")' >said &
 job=$!

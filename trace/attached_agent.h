@@ -5,6 +5,13 @@
  * Each thread's gs leads to its words (struct thread_words), whose `mark` is the thread's own pointer, fs:[0].
  * A thread begins with its maker's gs. So that is compared each time, and all threads begin with the words of
  * nobody, ATTACHED_NOBODY_SYMBOL, whose mark is 0.
+ *
+ * For the service to take it all out again, ATTACHED_MEMORY_SYMBOL says what memory the agent has taken since, and
+ * where the records of calls are. While a call is under way, the stack has the address of its thunk in place of the
+ * return address, which is in the record (thunkstash/layout.h):
+ *
+ *      stash    | thunks | records | thunks | records | …     ATTACHED_BLOCK_SIZE for both, half and half
+ *      record   | ret | body | t0 | slot | node | weight | mark | parked |
  */
 #ifndef UMBRA_ATTACHED_AGENT_H
 #define UMBRA_ATTACHED_AGENT_H
@@ -14,6 +21,11 @@
 #define ATTACHED_AGENT_NAME    "libattach.so"
 #define ATTACHMENT_SYMBOL      "umbra_attachment"
 #define ATTACHED_NOBODY_SYMBOL "umbra_nobody"
+#define ATTACHED_MEMORY_SYMBOL "umbra_memory"
+
+#define ATTACHED_AREA_SIZE_BITS 28 /* an area: the number of its first page, and its pages in the low bits */
+#define ATTACHED_BLOCK_SIZE     65536
+#define ATTACHED_THUNK_RETURN   6 /* from a thunk to the address that a stack has of it */
 
 /* Addresses in the process. */
 struct attached_image {
@@ -26,6 +38,20 @@ struct attachment {
     uint64_t environment; /* of char *[]: what the agent finds the service by; null at the end */
     uint64_t images;      /* of struct attached_image[] */
     uint64_t image_count;
+};
+
+struct attached_memory {
+    uint64_t areas; /* of uint64_t[area_count]; 0: none */
+    uint64_t area_count;
+    uint64_t stash, stash_size;
+};
+
+struct attached_record {
+    uint64_t ret;
+    uint64_t unused[2];
+    uint64_t slot; /* where the thunk's address is, if the call is under way */
+    uint64_t unused_too[3];
+    uint64_t parked; /* the same, if slot is 0 */
 };
 
 #endif

@@ -9,9 +9,31 @@
 #include "hooks/linux/start.h"
 #include "hooks/modules.h"
 #include "hooks/session.h"
+#include "thunkstash/linux/own_memory.h"
+#include "thunkstash/stash.h"
+
+extern char umbra_stash[] __attribute__((visibility("hidden")));
 
 extern struct attachment umbra_attachment __attribute__((visibility("default")));
 struct attachment umbra_attachment = {0};
+
+extern struct attached_memory umbra_memory __attribute__((visibility("default")));
+struct attached_memory umbra_memory = {
+    .areas = (uint64_t)own_memory_areas,
+    .area_count = OWN_MEMORY_MOST,
+    .stash = (uint64_t)umbra_stash,
+    .stash_size = STASH_RANGE_SIZE,
+};
+
+_Static_assert(ATTACHED_AREA_SIZE_BITS == OWN_MEMORY_SIZE_BITS &&
+                   ATTACHED_BLOCK_SIZE == BLOCK_SIZE && ATTACHED_THUNK_RETURN == THUNK_RETURN &&
+                   SLOT_PARKED == 0 && SLOT_BIAS == 0 && RECORD_DISTANCE == BLOCK_SIZE / 2,
+               "trace/attached_agent.h says where records and areas are");
+_Static_assert(sizeof(struct attached_record) == sizeof(struct record) &&
+                   offsetof(struct attached_record, ret) == offsetof(struct record, ret) &&
+                   offsetof(struct attached_record, slot) == offsetof(struct record, slot) &&
+                   offsetof(struct attached_record, parked) == offsetof(struct record, parked),
+               "and how a record looks");
 
 static enum { WAITING, BEGINNING, BEGUN, GIVEN_UP } state;
 

@@ -69,14 +69,42 @@ struct thread *thread_current(void)
     return words ? words->thread : NULL;
 }
 
-static struct thread_words *take_in(struct slab *slab, uint64_t from, uint64_t pointer)
+static bool change_thread(struct thread_words *words, struct thread *from, struct thread *to)
+{
+    return __atomic_compare_exchange_n(&words->thread, &from, to, false, __ATOMIC_ACQ_REL,
+                                       __ATOMIC_RELAXED);
+}
+
+/* Whoever changes `thread` of words with a mark has them: their new thread, or who gives them back.
+ */
+static bool take_again(struct thread_words *words, uint64_t pointer, struct thread *thread)
+{
+    struct thread *before = __atomic_load_n(&words->thread, __ATOMIC_ACQUIRE);
+
+    return __atomic_load_n(&words->mark, __ATOMIC_ACQUIRE) == pointer && before &&
+           change_thread(words, before, thread);
+}
+
+static bool take_free(struct thread_words *words, uint64_t pointer, struct thread *thread)
+{
+    uint64_t mark = NO_WORDS;
+
+    if (!__atomic_compare_exchange_n(&words->mark, &mark, pointer, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED))
+        return false;
+    words->thread = thread;
+    return true;
+}
+
+typedef bool take_fn(struct thread_words *words, uint64_t pointer, struct thread *thread);
+
+static struct thread_words *take_in(struct slab *slab, take_fn *take, uint64_t pointer,
+                                    struct thread *thread)
 {
     for (uint32_t i = 0; i < WORDS_IN_SLAB; i++) {
         struct attached_words *each = &slab->each[i];
-        uint64_t mark = from;
 
-        if (!__atomic_compare_exchange_n(&each->words.mark, &mark, pointer, false, __ATOMIC_ACQ_REL,
-                                         __ATOMIC_RELAXED))
+        if (!take(&each->words, pointer, thread))
             continue;
         each->self = each;
         return &each->words;
@@ -99,16 +127,16 @@ static bool add_slab(void)
 
 /* Those that an earlier thread with this pointer had are taken first: there is one such thread at a
  * time. */
-static struct thread_words *take_words(uint64_t pointer)
+static struct thread_words *take_words(uint64_t pointer, struct thread *thread)
 {
-    const uint64_t from[] = {pointer, NO_WORDS};
+    static take_fn *const ways[] = {take_again, take_free};
     struct thread_words *words = NULL;
 
     do {
         for (uint32_t i = 0; i < 2 && !words; i++)
             for (struct slab *slab = __atomic_load_n(&slabs, __ATOMIC_ACQUIRE); slab && !words;
                  slab = slab->next)
-                words = take_in(slab, from[i], pointer);
+                words = take_in(slab, ways[i], pointer, thread);
     } while (!words && add_slab());
     return words;
 }
@@ -122,10 +150,9 @@ void thread_set_current(struct thread *thread)
         words->thread = thread;
         return;
     }
-    words = thread ? take_words(thread_pointer()) : NULL;
+    words = thread ? take_words(thread_pointer(), thread) : NULL;
     if (!words)
         return;
-    words->thread = thread;
     words->frames = (struct frame_words){0};
     SYSCALL2(arch_prctl, ARCH_SET_GS, words);
 }
@@ -136,10 +163,8 @@ void thread_slot_release(const struct thread *thread)
         for (uint32_t i = 0; i < WORDS_IN_SLAB; i++) {
             struct thread_words *words = &slab->each[i].words;
 
-            if (words->thread != thread || !words->mark)
-                continue;
-            words->thread = NULL;
-            __atomic_store_n(&words->mark, NO_WORDS, __ATOMIC_RELEASE);
+            if (words->mark && change_thread(words, (struct thread *)thread, NULL))
+                __atomic_store_n(&words->mark, NO_WORDS, __ATOMIC_RELEASE);
         }
 }
 

@@ -26,8 +26,18 @@ struct attach_counts {
 struct attached *attach_begin(const struct attach_settings *settings, struct attach_counts *counts,
                               struct failure *failure);
 
-/* The program's code is what it was before. Calls under way end as such. True also if the program has ended. */
-bool attach_end(struct attached *attached, struct failure *failure);
+/* Once more, after attach_end has said ATTACH_GONE, without planning anew. */
+bool attach_again(struct attached *attached, const struct attach_settings *settings, struct attach_counts *counts,
+                  struct failure *failure);
+
+enum attach_ended {
+    ATTACH_GONE,   /* the program's code and memory are what they were before, or it has ended */
+    ATTACH_STAYS,  /* its code is; the agent's memory stays in it, since something might come there: failure says what */
+    ATTACH_HOOKED, /* it is hooked: failure says why */
+};
+
+/* Takes the hooks out. Calls that are under way end as if they had never been recorded. */
+enum attach_ended attach_end(struct attached *attached, struct failure *failure);
 
 void attached_free(struct attached *attached);
 

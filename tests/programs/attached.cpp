@@ -1,4 +1,5 @@
-// A program to attach to: threads that throw, jump, make threads and processes, while signals come all the time.
+// A program to attach to: threads that throw, jump, make threads and processes, and run coroutines that are amid
+// their calls for long, while signals come all the time.
 // It says its number; ends on SIGTERM; and has done everything right if the figures that it prints agree. With
 // "idle" it does a known number of calls each time that SIGUSR1 comes, and nothing in between.
 #include <atomic>
@@ -12,6 +13,7 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <thread>
+#include <ucontext.h>
 #include <unistd.h>
 #include <vector>
 
@@ -61,6 +63,49 @@ NOT_INLINED int fib(int n)
     return n < 2 ? n : fib(n - 1) + fib(n - 2);
 }
 
+// Comes back from amid its calls each time that it is resumed; now and then it returns from them, and begins anew.
+class Coroutine
+{
+    ucontext_t own, resumer;
+    std::vector<char> stack = std::vector<char>(65536);
+    unsigned long sum = 0;
+
+    NOT_INLINED unsigned long descends(int depth)
+    {
+        unsigned long below;
+
+        swapcontext(&own, &resumer);
+        below = depth ? descends(depth - 1) : 1;
+        swapcontext(&own, &resumer);
+        return below + 1;
+    }
+
+    static void begin(unsigned high, unsigned low)
+    {
+        auto *self = reinterpret_cast<Coroutine *>((unsigned long)high << 32 | low);
+
+        for (;;)
+            self->sum = self->descends(20);
+    }
+
+public:
+    Coroutine()
+    {
+        auto self = reinterpret_cast<unsigned long>(this);
+
+        getcontext(&own);
+        own.uc_stack.ss_sp = stack.data();
+        own.uc_stack.ss_size = stack.size();
+        makecontext(&own, reinterpret_cast<void (*)()>(begin), 2, (unsigned)(self >> 32), (unsigned)self);
+    }
+
+    bool resume()
+    {
+        swapcontext(&resumer, &own);
+        return sum == 0 || sum == 22;
+    }
+};
+
 static bool child_is_right()
 {
     pid_t child = fork();
@@ -75,8 +120,12 @@ static bool child_is_right()
 
 static void work(int number)
 {
+    Coroutine coroutine;
+
     for (int k = number; !stop; k++) {
         rounds++;
+        if (!coroutine.resume())
+            std::abort();
         caught += catches(k % 7);
         landed += lands(k % 5);
         if (fib(10) != 55)

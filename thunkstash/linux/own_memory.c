@@ -2,19 +2,11 @@
 
 #include <stdbool.h>
 
-/*
- * An area, 0 if the entry is free:
- *
- *       63                   28 27            0
- *      +-----------------------+---------------+
- *      | number of first page  | pages         |
- *      +-----------------------+---------------+
- */
 #define PAGE_SHIFT 12
-#define SIZE_BITS  28
+#define SIZE_BITS  OWN_MEMORY_SIZE_BITS
 #define SIZE_MASK  ((1ull << SIZE_BITS) - 1)
 
-static uint64_t areas[OWN_MEMORY_MOST];
+uint64_t own_memory_areas[OWN_MEMORY_MOST];
 static uint32_t used; /* entries from the first on, of which any was ever in use */
 
 static struct memory_span span_of(uint64_t area)
@@ -47,8 +39,8 @@ void own_memory_add(const void *start, uint64_t size)
     for (uint32_t i = 0; i < OWN_MEMORY_MOST; i++) {
         uint64_t none = 0;
 
-        if (__atomic_load_n(&areas[i], __ATOMIC_RELAXED) ||
-            !__atomic_compare_exchange_n(&areas[i], &none, area, false, __ATOMIC_RELEASE,
+        if (__atomic_load_n(&own_memory_areas[i], __ATOMIC_RELAXED) ||
+            !__atomic_compare_exchange_n(&own_memory_areas[i], &none, area, false, __ATOMIC_RELEASE,
                                          __ATOMIC_RELAXED))
             continue;
         note_used(i + 1);
@@ -63,8 +55,8 @@ void own_memory_remove(const void *start, uint64_t size)
     for (uint32_t i = 0; i < count; i++) {
         uint64_t area = area_of(start, size);
 
-        if (__atomic_load_n(&areas[i], __ATOMIC_RELAXED) == area &&
-            __atomic_compare_exchange_n(&areas[i], &area, 0, false, __ATOMIC_RELEASE,
+        if (__atomic_load_n(&own_memory_areas[i], __ATOMIC_RELAXED) == area &&
+            __atomic_compare_exchange_n(&own_memory_areas[i], &area, 0, false, __ATOMIC_RELEASE,
                                         __ATOMIC_RELAXED))
             return;
     }
@@ -76,7 +68,7 @@ struct memory_span own_memory_above(uint64_t address)
     uint32_t count = __atomic_load_n(&used, __ATOMIC_ACQUIRE);
 
     for (uint32_t i = 0; i < count; i++) {
-        uint64_t area = __atomic_load_n(&areas[i], __ATOMIC_ACQUIRE);
+        uint64_t area = __atomic_load_n(&own_memory_areas[i], __ATOMIC_ACQUIRE);
         struct memory_span span = span_of(area);
 
         if (area && span.end > address && span.start < lowest.start)

@@ -14,6 +14,17 @@ struct memory_span {
 
 #define OWN_MEMORY_MOST 16384 /* areas: two a thread; one more is taken for the program's */
 
+/*
+ * An area, 0 if the entry is free:
+ *
+ *       63                   28 27            0
+ *      +-----------------------+---------------+
+ *      | number of first page  | pages         |
+ *      +-----------------------+---------------+
+ */
+#define OWN_MEMORY_SIZE_BITS 28
+extern uint64_t own_memory_areas[OWN_MEMORY_MOST];
+
 /* start: of a page; size: rounded up to whole pages. */
 void own_memory_add(const void *start, uint64_t size);
 

@@ -10,8 +10,9 @@
  *                        (trace/attached_agent.h)
  *      program runs      the hook words are set, and calls are recorded
  *
- * Out: all stand, the bytes are what they were, and all go on. Stubs, thunks and the agent stay
- * where they are, since frames return through them, and gs as it is.
+ * Out: all stand, the bytes are what they were, and calls that are under way get their return
+ * addresses back. Once nobody is in our code any more, our memory is unmapped, and gs is 0 again
+ * (attach_leave.c).
  *
  * A thread is amid the bytes where its instruction pointer is, or one that a signal frame on its
  * stack has: these are known by the segments that the kernel keeps behind the pointer, and by the
@@ -45,6 +46,11 @@ const char *attached_base_name(const char *path)
     const char *slash = strrchr(path, '/');
 
     return slash ? slash + 1 : path;
+}
+
+bool attached_is_unwinder(const char *name)
+{
+    return !strncmp(name, "libgcc_s.so", 11);
 }
 
 bool attached_put(const struct attached *attached, uint64_t address, const void *bytes, size_t size)
@@ -119,22 +125,74 @@ static void hook_what_waits(struct attached *attached, struct attach_counts *cou
     }
 }
 
-static bool begin(struct attached *attached, const struct attach_settings *settings,
+/* Reaped or not. */
+static bool has_ended(const struct attached *attached)
+{
+    struct failure ignored;
+    struct address_space space;
+
+    if (!address_space_read(&space, attached->pid, &ignored))
+        return true;
+    address_space_free(&space);
+    return false;
+}
+
+static bool unmap(const struct attached *attached, struct failure *failure)
+{
+    bool is_unmapped = attach_unmap(attached, failure);
+
+    for (int i = 1; i < MOST_STOPS && !is_unmapped; i++) {
+        nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+        is_unmapped = attach_unmap(attached, failure);
+    }
+    return is_unmapped;
+}
+
+enum attach_ended attach_end(struct attached *attached, struct failure *failure)
+{
+    if (while_standing(attached, attach_hooks_out, failure) && unmap(attached, failure))
+        return ATTACH_GONE;
+    if (has_ended(attached))
+        return ATTACH_GONE;
+    return attached->is_hooked ? ATTACH_HOOKED : ATTACH_STAYS;
+}
+
+static void count(const struct attached *attached, struct attach_counts *counts)
+{
+    counts->images = (unsigned)attached->image_count;
+    counts->stopped_ms = attached->stopped_ms;
+    for (size_t i = 0; i < attached->image_count; i++)
+        counts->functions += attached->images[i].functions;
+    counts->functions -= counts->waiting + counts->changed;
+}
+
+static bool enter(struct attached *attached, const struct attach_settings *settings,
                   struct attach_counts *counts, struct failure *failure)
 {
-    if (!attach_check_process(attached->pid, failure) ||
-        !attached_agent_read(&attached->agent, failure) ||
-        !attach_plan(attached, settings, failure) || !open_memory(attached, failure) ||
-        !attach_map(attached, settings, failure))
+    struct failure ignored;
+
+    if (!attach_map(attached, settings, failure))
         return false;
     if (attach_hooks_prepare(attached, failure) &&
         while_standing(attached, attach_hooks_in, failure)) {
         hook_what_waits(attached, counts);
-        return set_hook_words(attached, failure); /* from here on, the service has to answer soon */
+        if (set_hook_words(attached, failure)) /* from here on, the service has to answer soon */
+            return true;
     }
-    if (!attached->is_told) /* else libgcc would look where nothing is */
-        attach_unmap(attached);
+    if (attached->is_told || attached->is_hooked)
+        attach_end(attached, &ignored);
+    else
+        attach_unmap(attached, &ignored);
     return false;
+}
+
+static bool begin(struct attached *attached, const struct attach_settings *settings,
+                  struct attach_counts *counts, struct failure *failure)
+{
+    return attach_check_process(attached->pid, failure) &&
+           attached_agent_read(&attached->agent, failure) &&
+           attach_plan(attached, settings, failure) && open_memory(attached, failure) &&
+           enter(attached, settings, counts, failure);
 }
 
 struct attached *attach_begin(const struct attach_settings *settings, struct attach_counts *counts,
@@ -155,30 +213,21 @@ struct attached *attach_begin(const struct attach_settings *settings, struct att
         attached_free(attached);
         return NULL;
     }
-    counts->images = (unsigned)attached->image_count;
-    counts->stopped_ms = attached->stopped_ms;
-    for (size_t i = 0; i < attached->image_count; i++)
-        counts->functions += attached->images[i].functions;
-    counts->functions -= counts->waiting + counts->changed;
+    count(attached, counts);
     return attached;
 }
 
-/* Reaped or not. */
-static bool has_ended(const struct attached *attached)
+bool attach_again(struct attached *attached, const struct attach_settings *settings,
+                  struct attach_counts *counts, struct failure *failure)
 {
-    struct failure ignored;
-    struct address_space space;
+    struct failure why;
 
-    if (!address_space_read(&space, attached->pid, &ignored))
-        return true;
-    address_space_free(&space);
-    return false;
-}
-
-bool attach_end(struct attached *attached, struct failure *failure)
-{
-    return !attached->is_hooked || while_standing(attached, attach_hooks_out, failure) ||
-           has_ended(attached);
+    *counts = (struct attach_counts){0};
+    attached->stopped_ms = 0;
+    if (!enter(attached, settings, counts, &why))
+        return fail_because(failure, "process %d %s", (int)attached->pid, why.text);
+    count(attached, counts);
+    return true;
 }
 
 void attached_free(struct attached *attached)
@@ -186,6 +235,7 @@ void attached_free(struct attached *attached)
     for (size_t i = 0; i < attached->image_count; i++)
         hooked_image_free(&attached->images[i]);
     free(attached->images);
+    free(attached->inside);
     attached_agent_free(&attached->agent);
     if (attached->memory >= 0)
         close(attached->memory);

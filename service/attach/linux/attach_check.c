@@ -57,7 +57,7 @@ static bool is_for_x86_64(pid_t pid)
 bool attach_check_process(pid_t pid, struct failure *failure)
 {
     char status[8192];
-    const char *state;
+    const char *state, *features;
 
     if (pid == getpid())
         return fail_because(failure, "is this very program");
@@ -82,6 +82,10 @@ bool attach_check_process(pid_t pid, struct failure *failure)
         return fail_because(
             failure, "has forbidden itself system calls (seccomp %s), which the agent needs",
             status_number(status, "Seccomp:\t") == SECCOMP_FILTER ? "filters" : "strict");
+    features = strstr(status, "x86_Thread_features:\t");
+    if (features && strstr(features, "shstk"))
+        return fail_because(failure, "has a shadow stack, which return addresses could not be put "
+                                     "back on when the hooks go");
     if (!has_same_root(pid))
         return fail_because(
             failure,
@@ -108,7 +112,7 @@ bool attach_check_mapped(const struct address_space *space, struct failure *fail
         if (!strcmp(name, "libhooks.so"))
             return fail_because(failure, "is instrumented already");
         if (!strcmp(name, ATTACHED_AGENT_NAME))
-            return fail_because(failure, "was attached to before; once in a process's life");
+            return fail_because(failure, "is attached to, or was and has the agent still");
         has_linker |= !strncmp(name, "ld-linux", 8);
     }
     return has_linker ||

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "service/attach/linux/address_space.h"
+#include "service/attach/linux/attach_leave.h"
 #include "service/attach/linux/elf_symbol.h"
 #include "service/attach/linux/signal_frames.h"
 
@@ -170,13 +171,15 @@ static bool find_registration(struct attached *attached, struct failure *failure
         struct elf_file elf;
         struct failure ignored;
 
-        if (range->offset || strncmp(attached_base_name(range->path), "libgcc_s.so", 11) ||
+        if (range->offset || !attached_is_unwinder(attached_base_name(range->path)) ||
             !bounded_file_open(&file, range->path, &ignored) || !elf_open(&elf, file, &ignored))
             continue;
         is_found = true;
-        attached->registration = elf_symbol_value(&elf, "__register_frame_info");
-        is_fit = attached->registration && !is_of_gcc_13(&elf);
-        attached->registration += range->start;
+        attached->telling = elf_symbol_value(&elf, "__register_frame_info");
+        attached->forgetting = elf_symbol_value(&elf, "__deregister_frame_info");
+        is_fit = attached->telling && attached->forgetting && !is_of_gcc_13(&elf);
+        attached->telling += range->start;
+        attached->forgetting += range->start;
         elf_close(&elf);
     }
     address_space_free(&space);
@@ -211,10 +214,10 @@ static bool tell_unwinder(struct attached *attached, struct tracees *tracees,
 {
     struct tracee *caller = tracees_caller(tracees);
 
-    if (!attached->registration || attached->is_told)
+    if (!attached->telling || attached->is_told)
         return true;
     attached->is_told =
-        caller && tracee_call_function(tracees, caller, attached->registration,
+        caller && tracee_call_function(tracees, caller, attached->telling,
                                        attached->agent.base + attached->agent.frames,
                                        attached->letter.address + LETTER_STACK_SIZE,
                                        attached->letter.address + LETTER_STACK_SIZE);
@@ -321,11 +324,13 @@ bool attach_hooks_in(struct attached *attached, struct tracees *tracees, struct 
 
 bool attach_hooks_out(struct attached *attached, struct tracees *tracees, struct failure *failure)
 {
-    (void)tracees;
-    (void)failure;
-    write_hooks(attached, HOOK_IN, HOOK_OUT);
-    attached->is_hooked = false;
-    return true;
+    if (attached->is_hooked) {
+        write_hooks(attached, HOOK_IN, HOOK_OUT);
+        attached->is_hooked = false;
+        if (!attach_leave_begin(attached, tracees, failure))
+            return false;
+    }
+    return attach_leave(attached, tracees, failure);
 }
 
 void attach_hooks_count(const struct attached *attached, unsigned long *waiting,

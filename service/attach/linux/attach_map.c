@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "service/attach/linux/tracees.h"
 #include "support/bounded_file.h"
@@ -163,8 +164,31 @@ static bool map_letter(struct attached *attached, struct tracees *tracees, struc
     return true;
 }
 
+/* A trace, a thread's state: what the agent itself keeps a list of. */
+static void unmap_areas(const struct attached *attached, struct tracees *tracees)
+{
+    struct attached_memory memory;
+    uint64_t *areas;
+    size_t size;
+
+    if (pread(attached->memory, &memory, sizeof(memory),
+              (off_t)(attached->agent.base + attached->agent.memory)) != sizeof(memory))
+        return;
+    size = memory.area_count * sizeof(*areas);
+    areas = malloc(size);
+    if (areas && pread(attached->memory, areas, size, (off_t)memory.areas) == (ssize_t)size)
+        for (uint64_t i = 0; i < memory.area_count; i++)
+            if (areas[i])
+                call(tracees, SYS_munmap, (areas[i] >> ATTACHED_AREA_SIZE_BITS) * ATTACHED_PAGE,
+                     (areas[i] & ((1ull << ATTACHED_AREA_SIZE_BITS) - 1)) * ATTACHED_PAGE, 0, 0, 0,
+                     0);
+    free(areas);
+}
+
 static void unmap(const struct attached *attached, struct tracees *tracees)
 {
+    if (attached->agent.base)
+        unmap_areas(attached, tracees);
     if (attached->agent.mapped)
         call(tracees, SYS_munmap, attached->agent.mapped, attached->agent.mapped_size, 0, 0, 0, 0);
     for (size_t i = 0; i < attached->image_count; i++)
@@ -197,13 +221,13 @@ bool attach_map(struct attached *attached, const struct attach_settings *setting
     return is_mapped;
 }
 
-void attach_unmap(const struct attached *attached)
+bool attach_unmap(const struct attached *attached, struct failure *failure)
 {
     struct tracees tracees;
-    struct failure ignored;
 
-    if (!tracees_stop_one(&tracees, attached->pid, &ignored))
-        return;
+    if (!tracees_stop_one(&tracees, attached->pid, failure))
+        return false;
     unmap(attached, &tracees);
     tracees_release(&tracees);
+    return true;
 }

@@ -24,7 +24,7 @@ static bool is_left_out(const char *path)
     const char *name = attached_base_name(path);
     size_t length = strlen(path);
 
-    return path[0] != '/' || !strncmp(name, "ld-linux", 8) || !strncmp(name, "libgcc_s.so", 11) ||
+    return path[0] != '/' || !strncmp(name, "ld-linux", 8) || attached_is_unwinder(name) ||
            (length > 10 && !strcmp(path + length - 10, " (deleted)"));
 }
 

@@ -31,8 +31,10 @@ struct attached {
     struct hooked_image *images; /* room for ATTACHED_IMAGES */
     size_t image_count;
     struct letter letter;
-    uint64_t registration; /* libgcc's function in the process; 0: it has no libgcc */
-    bool is_told;          /* libgcc, of the agent's unwind information */
+    uint64_t telling, forgetting; /* libgcc's functions in the process; 0: it has no libgcc */
+    bool is_told;                 /* libgcc, of the agent's unwind information */
+    pid_t *inside;                /* threads that may come to our memory, once the hooks are out */
+    size_t inside_count;
     bool is_hooked;
     double stopped_ms; /* the longest time */
 };
@@ -42,5 +44,8 @@ bool attached_put(const struct attached *attached, uint64_t address, const void 
 
 /* What follows the last slash. */
 const char *attached_base_name(const char *path);
+
+/* libgcc_s.so.1, by its name alone. */
+bool attached_is_unwinder(const char *name);
 
 #endif

@@ -130,9 +130,10 @@ static bool read_unbound(struct attached_agent *agent, const struct elf_file *el
 {
     agent->attachment = elf_symbol_value(elf, ATTACHMENT_SYMBOL);
     agent->nobody = elf_symbol_value(elf, ATTACHED_NOBODY_SYMBOL);
+    agent->memory = elf_symbol_value(elf, ATTACHED_MEMORY_SYMBOL);
     agent->entry = elf_symbol_value(elf, IMAGE_HOOK_SYMBOL);
-    return agent->attachment && agent->nobody && agent->entry && read_loads(agent, elf) &&
-           agent->frames;
+    return agent->attachment && agent->nobody && agent->memory && agent->entry &&
+           read_loads(agent, elf) && agent->frames;
 }
 
 static bool bind(struct attached_agent *agent, const struct elf_file *elf)

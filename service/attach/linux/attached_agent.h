@@ -20,7 +20,7 @@ struct attached_agent {
     uint64_t mapped, mapped_size; /* what is reserved for it in the process; 0: nothing */
     uint64_t base;                /* where in that it begins */
     /* Distances from base: */
-    uint64_t attachment, nobody, entry, frames;
+    uint64_t attachment, nobody, memory, entry, frames;
 };
 
 /* Finds libattach.so where this program is installed, and reads it. */

@@ -32,7 +32,7 @@ static int64_t now_us(void)
     return now.tv_sec * 1000000ll + now.tv_nsec / 1000;
 }
 
-static struct tracee *find(struct tracees *tracees, pid_t tid)
+struct tracee *tracees_find(struct tracees *tracees, pid_t tid)
 {
     for (size_t i = 0; i < tracees->count; i++)
         if (tracees->items[i].tid == tid)
@@ -78,7 +78,7 @@ static void take_cloned(struct tracees *tracees, const struct tracee *maker)
 {
     unsigned long made = 0;
 
-    if (ptrace(PTRACE_GETEVENTMSG, maker->tid, 0, &made) || find(tracees, (pid_t)made))
+    if (ptrace(PTRACE_GETEVENTMSG, maker->tid, 0, &made) || tracees_find(tracees, (pid_t)made))
         return;
     if (is_thread_of(tracees->pid, (pid_t)made))
         add(tracees, (pid_t)made);
@@ -210,7 +210,7 @@ static int begin_stops(struct tracees *tracees, bool only_first)
         pid_t tid = atoi(entry->d_name);
         int one;
 
-        if (tid <= 0 || find(tracees, tid))
+        if (tid <= 0 || tracees_find(tracees, tid))
             continue;
         one = begin_stop(tracees, tid);
         begun = one < 0 ? -1 : begun + one;

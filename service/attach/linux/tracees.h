@@ -49,6 +49,9 @@ void tracees_release(struct tracees *tracees);
 /* The first that can make calls; null: there is none. */
 struct tracee *tracees_caller(struct tracees *tracees);
 
+/* Null: it is none of them. */
+struct tracee *tracees_find(struct tracees *tracees, pid_t tid);
+
 bool tracee_registers(const struct tracee *tracee, struct user_regs_struct *registers);
 bool tracee_set_registers(const struct tracee *tracee, const struct user_regs_struct *registers);
 

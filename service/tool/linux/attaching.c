@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include <utlist.h>
 
 #include "service/attach/attach.h"
@@ -47,34 +48,51 @@ static void say_attached(const struct options *options, const struct attach_coun
             (int)options->attached, counts->changed);
 }
 
+static void pause_all(const struct service *service, bool is_paused)
+{
+    struct session *session;
+
+    DL_FOREACH(service->recorder.sessions, session)
+    session_pause(session, is_paused);
+}
+
 static void detach(const struct options *options, struct service *service,
                    struct attached *attached)
 {
     struct session *session, *next;
     struct failure failure;
+    enum attach_ended ended;
 
-    if (!attach_end(attached, &failure)) {
+    session_sweep(&service->recorder, false);
+    pause_all(service, true);
+    nanosleep(&(struct timespec){.tv_nsec = LAST_HOOKS_NS}, NULL);
+    ended = attach_end(attached, &failure);
+    if (ended == ATTACH_HOOKED) {
+        pause_all(service, false);
         message("process %d: %s: its hooks stay, and it goes on being recorded until it ends",
                 (int)options->attached, failure.text);
         return;
     }
+    if (ended == ATTACH_STAYS)
+        message("process %d: %s: its hooks are out; the agent stays in its memory until it ends",
+                (int)options->attached, failure.text);
     session_sweep(&service->recorder, false);
-    DL_FOREACH(service->recorder.sessions, session)
-    session_pause(session, true);
-    nanosleep(&(struct timespec){.tv_nsec = LAST_HOOKS_NS}, NULL);
     DL_FOREACH_SAFE(service->recorder.sessions, session, next)
     session_detach(session);
 }
 
-/* Of traces, and of the files by which the grinder knows the functions. */
+/* Of the files by which the grinder knows the functions: beside the traces, and a new one each
+ * time. */
 static bool find_folder(const struct options *options, const struct service *service,
                         char folder[PATH_MAX])
 {
     char *absolute = realpath(service->recorder.trace_dir.path, NULL);
-    int length = absolute
-                     ? snprintf(folder, PATH_MAX, "%s/images-%d", absolute, (int)options->attached)
-                     : -1;
+    int length = 0;
 
+    for (unsigned turn = 1; absolute && length < PATH_MAX && (turn == 1 || !access(folder, F_OK));
+         turn++)
+        length = snprintf(folder, PATH_MAX, turn == 1 ? "%s/images-%d" : "%s/images-%d-%u",
+                          absolute, (int)options->attached, turn);
     free(absolute);
     return length > 0 && length < PATH_MAX;
 }
