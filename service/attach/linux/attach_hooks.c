@@ -79,10 +79,32 @@ static void see_word(void *with, const struct signal_frame_word *word)
         hook->state = HOOK_WAITS;
 }
 
-static void move_word(void *with, const struct signal_frame_word *word)
+/* The same when the hooks go: who has taken the first of two jumps goes on at the second one's
+   target, since the bytes in the hole are none that anybody comes to. */
+static uint64_t moved_out(const struct attached *attached, uint64_t address)
+{
+    for (size_t i = 0; i < attached->image_count; i++) {
+        const struct hook *hook = hooked_image_at(&attached->images[i], address);
+
+        if (hook && hook->hole_target && hook->state == HOOK_IN)
+            return hook->hole_target;
+    }
+    return address;
+}
+
+static void move_word_in(void *with, const struct signal_frame_word *word)
 {
     const struct attached *attached = with;
     uint64_t to = word->is_pointer ? moved(attached, word->value) : word->value;
+
+    if (to != word->value)
+        attached_put(attached, word->address, &to, sizeof(to));
+}
+
+static void move_word_out(void *with, const struct signal_frame_word *word)
+{
+    const struct attached *attached = with;
+    uint64_t to = word->is_pointer ? moved_out(attached, word->value) : word->value;
 
     if (to != word->value)
         attached_put(attached, word->address, &to, sizeof(to));
@@ -225,7 +247,7 @@ static bool tell_unwinder(struct attached *attached, struct tracees *tracees,
 }
 
 /* They go on in the stubs. At first none has words of its own. */
-static void move_threads(struct attached *attached, struct tracees *tracees)
+static void move_threads_in(struct attached *attached, struct tracees *tracees)
 {
     for (size_t i = 0; i < tracees->count; i++) {
         struct user_regs_struct registers;
@@ -236,6 +258,23 @@ static void move_threads(struct attached *attached, struct tracees *tracees)
         registers.rip = moved(attached, registers.rip);
         if (!attached->is_hooked)
             registers.gs_base = attached->agent.base + attached->agent.nobody;
+        tracee_set_registers(&tracees->items[i], &registers);
+    }
+}
+
+static void move_threads_out(const struct attached *attached, const struct tracees *tracees)
+{
+    for (size_t i = 0; i < tracees->count; i++) {
+        struct user_regs_struct registers;
+        uint64_t to;
+
+        if (tracees->items[i].state == TRACEE_GONE ||
+            !tracee_registers(&tracees->items[i], &registers))
+            continue;
+        to = moved_out(attached, registers.rip);
+        if (to == registers.rip)
+            continue;
+        registers.rip = to;
         tracee_set_registers(&tracees->items[i], &registers);
     }
 }
@@ -263,9 +302,10 @@ static size_t end_of_page(const struct hooked_image *image, size_t first)
     return next;
 }
 
-/* False: nothing of it was written. */
-static bool write_page(const struct attached *attached, const struct hooked_image *image,
-                       size_t first, size_t end, enum hook_state from)
+/* Those in the one state get to the other, if the bytes are as they should be: a library that the
+   program has closed meanwhile has made room for another. */
+static void write_page(const struct attached *attached, const struct hooked_image *image,
+                       size_t first, size_t end, enum hook_state from, enum hook_state to)
 {
     struct page_write page = {.start = image->hooks[first].at};
     size_t size;
@@ -273,31 +313,30 @@ static bool write_page(const struct attached *attached, const struct hooked_imag
     page.end = image->hooks[end - 1].at + image->hooks[end - 1].size;
     size = page.end - page.start;
     if (pread(attached->memory, page.bytes, size, (off_t)page.start) != (ssize_t)size)
-        return false;
+        return;
     for (size_t i = first; i < end; i++) {
-        const struct hook *hook = &image->hooks[i];
+        struct hook *hook = &image->hooks[i];
+        uint8_t *there = page.bytes + (hook->at - page.start);
 
-        if (hook->state == from)
-            memcpy(page.bytes + (hook->at - page.start),
-                   from == HOOK_OUT ? hook->after : hook->before, hook->size);
+        if (hook->state != from)
+            continue;
+        hook->state = HOOK_CHANGED;
+        if (memcmp(there, from == HOOK_OUT ? hook->before : hook->after, hook->size))
+            continue;
+        memcpy(there, from == HOOK_OUT ? hook->after : hook->before, hook->size);
+        hook->state = to;
     }
-    return attached_put(attached, page.start, page.bytes, size);
+    attached_put(attached, page.start, page.bytes, size);
 }
 
-/* Those in the one state get to the other. */
 static void write_hooks(struct attached *attached, enum hook_state from, enum hook_state to)
 {
     for (size_t i = 0; i < attached->image_count; i++) {
         struct hooked_image *image = &attached->images[i];
 
         for (size_t first = 0, end; first < image->hook_count; first = end) {
-            bool is_written;
-
             end = end_of_page(image, first);
-            is_written = write_page(attached, image, first, end, from);
-            for (size_t k = first; k < end; k++)
-                if (is_written && image->hooks[k].state == from)
-                    image->hooks[k].state = to;
+            write_page(attached, image, first, end, from, to);
         }
     }
 }
@@ -314,9 +353,9 @@ bool attach_hooks_in(struct attached *attached, struct tracees *tracees, struct 
     each_hook(attached, wait_no_more);
     if (!look_at_threads(attached, tracees, failure) ||
         !tell_unwinder(attached, tracees, failure) ||
-        !each_word(attached, tracees, move_word, failure))
+        !each_word(attached, tracees, move_word_in, failure))
         return false;
-    move_threads(attached, tracees);
+    move_threads_in(attached, tracees);
     write_hooks(attached, HOOK_OUT, HOOK_IN);
     attached->is_hooked = true;
     return true;
@@ -325,6 +364,9 @@ bool attach_hooks_in(struct attached *attached, struct tracees *tracees, struct 
 bool attach_hooks_out(struct attached *attached, struct tracees *tracees, struct failure *failure)
 {
     if (attached->is_hooked) {
+        if (!each_word(attached, tracees, move_word_out, failure))
+            return false;
+        move_threads_out(attached, tracees);
         write_hooks(attached, HOOK_IN, HOOK_OUT);
         attached->is_hooked = false;
         if (!attach_leave_begin(attached, tracees, failure))

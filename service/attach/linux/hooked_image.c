@@ -60,6 +60,7 @@ static bool read_hole(const struct source *source, uint64_t rva, struct hook *ho
     if (!read_at(source, rva, hook->after, JUMP_SIZE) || hook->after[0] != JUMP ||
         !loaded_ranges_find(&source->ranges, rva, JUMP_SIZE, &offset))
         return false;
+    hook->hole_target = source->image->base + target(rva, hook->after, JUMP_SIZE);
     memcpy(hook->before, hook->after, JUMP_SIZE);
     for (uint32_t i = 0; i < source->manifest.change_count; i++) {
         const struct manifest_change *change = &source->manifest.changes[i];

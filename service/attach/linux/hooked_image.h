@@ -30,6 +30,7 @@ struct hook {
     uint64_t at;
     uint64_t moved; /* where the instructions are that `after` takes the place of, as long and as far from each
                        other as they were; 0: they are not */
+    uint64_t hole_target; /* of a jump in a hole: where it goes; 0: it is none */
     uint8_t size;
     enum hook_state state;
     uint8_t before[HOOK_SIZE], after[HOOK_SIZE];
