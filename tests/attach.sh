@@ -156,7 +156,9 @@ for round in 1 2 3; do
     runs ./busy
     attached
     sleep 0.5
-    detached
+    "$service" detach "$pid" >stopped || fail "detach: status $?"
+    ! kill -0 "$attaching" 2>/dev/null || fail "detach came back before attach had ended"
+    gone
     same_code
     sleep 0.2
     ends
@@ -221,6 +223,8 @@ refused()
 refused 'expected the number of a process, found none'
 refused 'expected the number of a process, found x1' x1
 refused 'is no process|cannot be watched' 4194303
+! "$service" detach 4194303 2>refused.log || fail "detached from what is not there"
+contains refused.log 'process 4194303: expected .attach. to have hooked it, found no such service'
 sleep 100 &
 started+=($!)
 sleeper=$!

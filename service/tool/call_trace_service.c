@@ -174,6 +174,8 @@ static int run(const struct options *options)
         return spawn(options);
     case VERB_ATTACH:
         return attaching_run(options);
+    case VERB_DETACH:
+        return control_detach(options);
     case VERB_STOP:
         return control_stop(options);
     case VERB_STATUS:

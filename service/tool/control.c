@@ -186,27 +186,47 @@ static void wait_for_server(const struct table *answer, const struct connection_
     process_unwatch(watch);
 }
 
-int control_stop(const struct options *options)
+/* Stops the service that is connected to. */
+static int stop(const struct options *options, int connection, struct connection_peer *service)
 {
     const struct protocol_command command = {.kind = PROTOCOL_COMMAND_STOP};
-    struct connection_peer service;
-    int connection = endpoint_connect(options->instance, 0, &service);
     struct table answer = {0};
     int watch, status = 0;
     bool ok;
 
-    if (connection < 0)
-        return say_not_running(options->instance, false);
-    watch = connection_watch_peer(connection, service.pid);
-    ok = ask(connection, &service, &command, &answer) && has_answer(&answer);
+    watch = connection_watch_peer(connection, service->pid);
+    ok = ask(connection, service, &command, &answer) && has_answer(&answer);
     if (!ok)
         status = say_no_answer(options->instance);
     connection_close(connection);
     if (ok) {
-        wait_for_server(&answer, &service, watch);
+        wait_for_server(&answer, service, watch);
         show_stop(&answer);
     }
     process_unwatch(watch);
     table_free(&answer);
     return status;
+}
+
+int control_stop(const struct options *options)
+{
+    struct connection_peer service;
+    int connection = endpoint_connect(options->instance, 0, &service);
+
+    return connection < 0 ? say_not_running(options->instance, false)
+                          : stop(options, connection, &service);
+}
+
+int control_detach(const struct options *options)
+{
+    struct connection_peer service;
+    int connection = endpoint_connect(options->instance, 0, &service);
+
+    if (connection >= 0)
+        return stop(options, connection, &service);
+    if (errno != ENOENT && errno != ECONNREFUSED)
+        return say_not_running(options->instance, false);
+    message("process %d: expected `attach` to have hooked it, found no such service (instance %s)",
+            (int)options->attached, options->instance);
+    return 1;
 }

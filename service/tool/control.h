@@ -14,6 +14,9 @@ int control_status(const struct options *options);
 /* Returns when the service has ended. */
 int control_stop(const struct options *options);
 
+/* The same of the one that has attached to the process. */
+int control_detach(const struct options *options);
+
 /* 1 if no session is the one that was meant. */
 int control_pause(const struct options *options);
 

@@ -17,9 +17,10 @@ enum verb {
     VERB_PAUSE,
     VERB_RESUME,
     VERB_ATTACH,
+    VERB_DETACH,
 };
 
-#define VERB_COUNT (VERB_ATTACH + 1)
+#define VERB_COUNT (VERB_DETACH + 1)
 
 enum option_code {
     OPTION_TRACE_DIR = 1,

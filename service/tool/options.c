@@ -24,7 +24,7 @@ struct raw_options {
 static bool refuse_verb(const char *name)
 {
     static const char verbs[] =
-        "start, spawn, attach, stop, status, list, pause, resume, top or snapshot";
+        "start, spawn, attach, detach, stop, status, list, pause, resume, top or snapshot";
     struct nearest nearest = nearest_to(name ? name : "", name ? strlen(name) : 0);
 
     for (enum verb verb = VERB_START; verb < VERB_COUNT; verb++)
@@ -44,15 +44,19 @@ static bool read_verb(struct options *options, const char *name)
 
 /*
  * The instance: as given, else as UMBRA_INSTANCE_ID says, else the default one. A command is run
- * under an instance nobody else has, so that any number of them can run at once.
+ * under an instance nobody else has, so that any number of them can run at once. A process is
+ * attached to under one that has its number.
  */
 static bool choose_instance(struct options *options, const char *given)
 {
     const char *instance = given ? given : getenv("UMBRA_INSTANCE_ID");
     char path[PROTOCOL_PATH_SIZE];
 
-    if (((options->command && options->verb == VERB_START) || options->verb == VERB_ATTACH) &&
-        !given) {
+    if (options->attached && !given) {
+        snprintf(options->instance, sizeof(options->instance), "attach-%d", (int)options->attached);
+        return true;
+    }
+    if (options->command && options->verb == VERB_START && !given) {
         snprintf(options->instance, sizeof(options->instance), "run-%d-%06lx", (int)getpid(),
                  (unsigned long)tick_clock_now() & 0xffffff);
         return true;
@@ -423,18 +427,18 @@ static bool add_filter(char **filter, const char *name, const char *pattern)
     return true;
 }
 
-/* attach PID: the one verb with a word behind it. Cuts it off. */
+/* attach and detach: a word behind the verb. Cuts it off. */
 static bool choose_process(struct options *options, const struct raw_options *raw, char **words)
 {
     char *end;
     long pid;
 
-    if (options->verb != VERB_ATTACH)
+    if (options->verb != VERB_ATTACH && options->verb != VERB_DETACH)
         return true;
     pid = words[1] ? strtol(words[1], &end, 10) : 0;
     if (pid <= 0 || *end || pid > INT32_MAX) {
-        message("attach: expected the number of a process, found %s; see --help",
-                words[1] ? words[1] : "none");
+        message("%s: expected the number of a process, found %s; see --help",
+                verb_name(options->verb), words[1] ? words[1] : "none");
         return false;
     }
     options->attached = (pid_t)pid;

@@ -53,6 +53,11 @@ static void test_each_verb_has_its_options(void **state)
     assert_true(PARSE(&options, "spawn", "--quiet"));
     assert_true(options.is_quiet);
     assert_false(PARSE(&options, "start", "--quiet", "--verbose"));
+    assert_true(PARSE(&options, "detach", "4711"));
+    assert_int_equal(options.attached, 4711);
+    assert_string_equal(options.instance, "attach-4711");
+    assert_false(PARSE(&options, "detach"));
+    assert_false(PARSE(&options, "detach", "4711", "--include=x"));
     assert_false(PARSE(&options, "stop", "--json"));
     assert_false(PARSE(&options, "list", "--paused"));
     assert_true(PARSE(&options, "top", "--once", "--", "--path-map=/a=/b"));
