@@ -1,9 +1,9 @@
 #!/bin/bash
 # --count=instructions: of all functions that have copies callgrind counts as many, of compiled and stripped programs,
-# in threads, children and beneath signals, however calls are timed; recordings of the same work do not differ, and
-# one of other work does; umbra refuses what counts none.
+# in threads, children and beneath signals, however calls are timed; two runs have the same counts, and so do one thread
+# and four of the same work; recordings of other work differ; umbra refuses what counts none.
 # needs: gcc g++ valgrind binutils gawk python3 bash python3.11 lua5.4 sqlite3 libsqlite3-0 xz-utils liblzma5 musl-tools
-# seconds: 30
+# seconds: 40
 . "$(dirname "$0")/lib.sh"
 
 if ! by_copies; then
@@ -37,6 +37,17 @@ sums()
         NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
         $at["function"] ~ pattern { sum[$at["function"] " " $at["address"]] += $at["self_instructions"] }
         END { for (name in sum) print name, sum[name] }' | sort
+}
+
+# ran_alike COMMAND…: `ran` twice, with the same counts. But for bash's fmtumax: it writes process numbers, of as many
+# digits as they have.
+ran_alike()
+{
+    ran "$@"
+    sums <ours >first.sums
+    ran "$@"
+    sums <ours >second.sums
+    diff <(grep -v '^fmtumax ' first.sums) <(grep -v '^fmtumax ' second.sums) || fail "$*: two runs have other counts"
 }
 
 # compared NAME COMMAND…: what instruction_counts.py says of native/NAME beside what `ran` left, in `differences`. The
@@ -123,7 +134,7 @@ library()
 {
     cp "$(readlink -f "/usr/lib/x86_64-linux-gnu/$1")" "native/$1"
     counting "$1"
-    LD_LIBRARY_PATH=$work/instrumented ran "${@:2}"
+    LD_LIBRARY_PATH=$work/instrumented ran_alike "${@:2}"
     LD_LIBRARY_PATH=$work/native compared "$1" "${@:2}"
     equal "$1: functions that differ" "$(grep '^differs' differences || true)" ''
     awk '$1 == "sum" && $3 < 1e7 { exit 1 }' differences || fail "$1 did nothing: $(<differences)"
@@ -177,7 +188,7 @@ alike()
     counting "$1"
     cp "instrumented/$1" alike
     PRELOADED=$work/fixed_addresses.so PYTHONHASHSEED=0 LD_LIBRARY_PATH=$work/alike \
-        ran "$BASH" "$work/recorded_alike" "${@:2}"
+        ran_alike "$BASH" "$work/recorded_alike" "${@:2}"
     cp "native/$1" alike
     mapfile -t starter <variables
     starter=(env -i -C "$work/alike" "${starter[@]}")
@@ -188,7 +199,6 @@ alike()
 
 cp "$BASH" native/bash
 alike bash ./bash "$TESTS/programs/counted.bash"
-# fmtumax writes process numbers, of as many digits as they have
 equal 'bash: functions that differ' "$(grep '^differs' differences | grep -v ' fmtumax ' || true)" ''
 
 # Texts on the stack are aligned otherwise there; the last signal is ignored beneath valgrind.
@@ -216,6 +226,20 @@ for tid in "${tids[@]}"; do
     awk -F '\t' -v tid="$tid" 'NR == 1 || $2 == tid' ours | sums >found
     diff expected found
 done
+
+echo '-- one thread of xz, and four'
+# Four blocks, for a thread each. What hands them out waits more or less; what compresses them does not.
+head -c 2000000 "$(readlink -f "$(command -v perl)")" >binary
+for threads in +1 4; do # -T1 is other code
+    LD_LIBRARY_PATH=$work/instrumented ran "$(command -v xz)" -1 "-T$threads" --block-size=500000 -c "$work/binary"
+    sums <ours | awk '$NF >= 1e6' >"xz$threads"
+    mv instrumented.stdout "xz$threads.out"
+    awk -F '\t' 'NR > 1 { print $2 }' ours | sort -u | wc -l >"xz$threads.tids"
+done
+cmp xz+1.out xz4.out
+equal 'threads, and the one that hands out' "$(cat xz+1.tids xz4.tids | xargs)" '2 5'
+diff xz+1 xz4
+awk '{ sum += $NF } END { exit !(sum > 5e8) }' xz4 || fail "xz did nothing: $(<xz4)"
 
 echo '-- signals between any two instructions'
 ran ./instructions loops 2000000
