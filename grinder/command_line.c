@@ -108,10 +108,10 @@ static const struct command_option table[] = {
      "where to write, - for standard output (profile: callgrind.out.PID or profile.PID.SUFFIX, "
      "report: report.PID.html, else standard output); report: a FILE that ends with / is a "
      "folder, for large programs"},
-    {"weight", 0, "WEIGHT", "ns calls instructions", PROFILE | DIFF, CODE_WEIGHT, 0,
+    {"weight", 0, "WEIGHT", "ns calls instructions", PROFILE | DIFF | TOP, CODE_WEIGHT, 0,
      "ns (this is the default), calls or instructions: the figure that folded, flamegraph, "
-     "speedscope and firefox show and that diff compares; calls if the recording has no times; "
-     "instructions only if they were counted"},
+     "speedscope and firefox show, that diff compares and that top sorts by; calls if the "
+     "recording has no times; instructions only if they were counted"},
     {"thread-parts", 0, NULL, NULL, PROFILE, CODE_THREAD_PARTS, 0,
      "profile: one part per thread (this is the default)"},
     {"merge", 0, NULL, NULL, PROFILE, CODE_MERGED, 0,
@@ -595,8 +595,8 @@ static void check(const struct options *options)
     if (*options->jit_maps && !strcmp(options->mode->name, "coverage"))
         wrong_usage("--mode=coverage has no --jit-map: only files have blocks");
     if (options->weight == WEIGHT_INSTRUCTIONS && strcmp(options->mode->name, "profile") != 0 &&
-        strcmp(options->mode->name, "diff") != 0)
-        wrong_usage("--weight=instructions is for --mode=profile and diff");
+        strcmp(options->mode->name, "diff") != 0 && strcmp(options->mode->name, "top") != 0)
+        wrong_usage("--weight=instructions is for --mode=profile, diff and top");
     if (options->has_threshold && options->mode->sides == 1)
         wrong_usage("--threshold is for --mode=diff");
     if (options->again && options->mode->sides == 1)

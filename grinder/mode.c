@@ -410,7 +410,7 @@ static int run_stack(const struct options *options, const struct profile *profil
 static int run_top(const struct options *options)
 {
     const struct top_options top = {
-        .by_calls = options->weight == WEIGHT_CALLS,
+        .weight = options->weight,
         .once = options->once,
         .times = options->times,
         .interval = options->interval,

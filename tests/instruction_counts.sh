@@ -270,6 +270,8 @@ for options in --timing=exact --mode=calltrace; do # each call is a hook's
     grinder --mode=summary traces/*.bin >summary
     ! grep -E 'by instructions|[0-9] instructions' summary || fail "$options: the summary has instructions"
     grinder --mode=diff --weight=instructions traces traces 2>said && fail "$options: a difference of instructions"
+    grinder --mode=top --once --weight=instructions traces 2>said && fail "$options: sorted by instructions"
+    contains said '--weight=instructions: expected a program that counts them, found none'
 done
 
 echo '-- differences'
@@ -296,6 +298,17 @@ diff_instructions()
 equal 'what changed between the same' "$(diff_instructions before again | changed)" ''
 diff_instructions before after >table && fail 'a difference has status 0'
 equal 'what changed' "$(changed <table)" 'copies more'
+
+echo '-- top'
+# a table of one function: that which has most of what --weight names
+for weight in self_instructions calls; do
+    grinder --mode=profile --output-format=tsv --output-file=table after
+    most=$(gawk -F '\t' -v weight=$weight 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        { sum[$at["function"]] += $at[weight] }
+        END { for (name in sum) if (sum[name] > sum[most]) most = name; print most }' table)
+    grinder --mode=top --once --top=1 --weight=${weight#self_} after >table
+    equal "top by $weight" "$(awk 'END { print $NF }' table)" "$most"
+done
 
 echo '-- umbra record'
 cd native

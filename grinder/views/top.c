@@ -41,8 +41,6 @@ struct reading {
     uint64_t calls, self_ns, instructions;
 };
 
-enum order { BY_SELF, BY_CALLS, BY_INSTRUCTIONS };
-
 struct row {
     uint32_t function;
     uint64_t calls, self_ns, instructions; /* since the last refresh */
@@ -70,7 +68,7 @@ struct top {
     size_t row_count, row_room;
     size_t traces;           /* that could be read, this time or before their processes' end */
     double read_at, seconds; /* of the last refresh; that its figures are of; 0: since the start */
-    enum order order;        /* that was asked for */
+    enum weight order;       /* that was asked for */
     bool has_times, is_sampled; /* all of them */
     bool has_instructions;      /* some of them */
 };
@@ -234,13 +232,13 @@ static int compare_instructions(const void *left, const void *right)
 /* Where there are no figures to sort by, by others. */
 static void sort(struct top *top)
 {
-    bool by_instructions = top->has_instructions && (top->order == BY_INSTRUCTIONS ||
-                                                     (top->order == BY_SELF && !top->has_times));
+    bool by_instructions = top->has_instructions && (top->order == WEIGHT_INSTRUCTIONS ||
+                                                     (top->order == WEIGHT_NS && !top->has_times));
 
     qsort(top->rows, top->row_count, sizeof(*top->rows),
-          by_instructions                             ? compare_instructions
-          : top->order == BY_CALLS || !top->has_times ? compare_calls
-                                                      : compare_self);
+          by_instructions                                 ? compare_instructions
+          : top->order == WEIGHT_CALLS || !top->has_times ? compare_calls
+                                                          : compare_self);
 }
 
 static void make_rows(struct top *top, const struct profile *profile)
@@ -391,7 +389,7 @@ static bool wait_for_next(struct top *top, double until)
         if (key == 'q' || key == 'Q' || key < 0)
             return false;
         if (key == 's' || key == 'c' || key == 'i')
-            top->order = key == 's' ? BY_SELF : key == 'c' ? BY_CALLS : BY_INSTRUCTIONS;
+            top->order = key == 's' ? WEIGHT_NS : key == 'c' ? WEIGHT_CALLS : WEIGHT_INSTRUCTIONS;
         if (left <= 0)
             return true;
         if (key && top->row_count)
@@ -400,13 +398,25 @@ static bool wait_for_next(struct top *top, double until)
     }
 }
 
+/* The first refresh. False after a message: programs run, and none of them has what to sort by. */
+static bool begin(struct top *top)
+{
+    refresh(top);
+    if (top->order != WEIGHT_INSTRUCTIONS || !top->traces || top->has_instructions)
+        return true;
+    message("--weight=instructions: expected a program that counts them, found none: record with "
+            "--count=instructions, or leave --weight out");
+    return false;
+}
+
 static void run_on_screen(struct top *top)
 {
     const struct top_options *options = top->options;
 
     screen_begin();
     for (size_t i = 1;; i++) {
-        refresh(top);
+        if (i > 1)
+            refresh(top);
         show_page(top);
         if (i == options->times || !wait_for_next(top, top->read_at + options->interval))
             break;
@@ -421,7 +431,8 @@ static void run_plainly(struct top *top)
     size_t times = options->once || !options->times ? 1 : options->times;
 
     for (size_t i = 1; i <= times; i++) {
-        refresh(top);
+        if (i > 1)
+            refresh(top);
         write_table(top, options->rows, 1 << 20, end_plain_line);
         fflush(stdout);
         if (i < times)
@@ -432,7 +443,7 @@ static void run_plainly(struct top *top)
 int top_run(const struct top_options *options)
 {
     struct top top = {.options = options,
-                      .order = options->by_calls ? BY_CALLS : BY_SELF,
+                      .order = options->weight,
                       .past = {.merged = true},
                       .feed = {.socket = options->feed}};
     int result = 0;
@@ -443,7 +454,9 @@ int top_run(const struct top_options *options)
     progress_disable();
     images_begin(&top.images);
     top.images.path_maps = options->path_maps;
-    if (options->once || !isatty(STDOUT_FILENO))
+    if (!begin(&top))
+        result = 1;
+    else if (options->once || !isatty(STDOUT_FILENO))
         run_plainly(&top);
     else
         run_on_screen(&top);

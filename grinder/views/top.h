@@ -5,8 +5,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "grinder/formats/format.h"
+
 struct top_options {
-    bool by_calls;   /* order of the table; else by self time */
+    enum weight weight; /* order of the table */
     bool once;       /* one table, also on a terminal */
     size_t times;    /* refreshes; 0: no end */
     double interval; /* seconds between them */
