@@ -102,6 +102,32 @@ static bool needs_events(const struct options *options, const struct format *for
     return format->needs_events || options->from_ns || options->to_ns != UINT64_MAX;
 }
 
+/* Reads the traces of a profile once more, for their blocks. */
+static void read_coverage(struct coverage *coverage, const struct options *options,
+                          const struct profile *profile)
+{
+    struct failure failure;
+
+    coverage_begin(coverage);
+    coverage->images_are_known = true;
+    coverage->images.path_maps = (const char *const *)options->path_maps;
+    for (size_t i = 0; i < profile->process_count; i++)
+        if (!coverage_add(coverage, profile->processes[i].trace_path, &failure))
+            message_failure(&failure);
+    coverage_resolve(coverage, (const char *const *)options->debug_dirs);
+}
+
+/* Blocks are counted by process: they are known of a part if it has all that the processes ran. */
+static bool shows_lines(const struct options *options, const struct format *format,
+                        const struct profile *profile, const struct images *images)
+{
+    const struct selection *selection = &options->selection;
+
+    return format->write == callgrind_write && profile->part_count == 1 &&
+           profile_has_instructions(profile) && coverage_has_counts(images) &&
+           !selection->threads.count && !selection->functions.count;
+}
+
 static int run_profile(const struct options *options, const struct profile *profile,
                        const struct images *images)
 {
@@ -116,6 +142,7 @@ static int run_profile(const struct options *options, const struct profile *prof
     uint32_t pid = profile->processes[0].header.pid;
     char by_default[64];
     const char *path = options->output;
+    struct coverage coverage = {0};
     int result;
 
     if (needs_events(options, format) && !profile_has_events(profile)) {
@@ -135,7 +162,12 @@ static int run_profile(const struct options *options, const struct profile *prof
         snprintf(by_default, sizeof(by_default), "profile.%" PRIu32 ".%s", pid, format->suffix);
     if (!path)
         path = by_default;
+    if (shows_lines(options, format, profile, images)) {
+        read_coverage(&coverage, options, profile);
+        view.coverage = &coverage;
+    }
     result = options->split ? write_split(format, view, path) : write_view(format, &view, path);
+    coverage_free(&coverage);
     return result < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
@@ -236,21 +268,6 @@ static int run_summary(const struct options *options, const struct profile *prof
         result = write_summary(options, &summary);
     }
     return result < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
-}
-
-/* Reads the traces of a profile once more, for their blocks. */
-static void read_coverage(struct coverage *coverage, const struct options *options,
-                          const struct profile *profile)
-{
-    struct failure failure;
-
-    coverage_begin(coverage);
-    coverage->images_are_known = true;
-    coverage->images.path_maps = (const char *const *)options->path_maps;
-    for (size_t i = 0; i < profile->process_count; i++)
-        if (!coverage_add(coverage, profile->processes[i].trace_path, &failure))
-            message_failure(&failure);
-    coverage_resolve(coverage, (const char *const *)options->debug_dirs);
 }
 
 /* Whatever is selected. */

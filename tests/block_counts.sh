@@ -1,7 +1,7 @@
 #!/bin/bash
 # --count=blocks: each instruction of a copied function ran as often as callgrind says, of compiled and stripped
 # programs, with calls and without, beneath exceptions, longjmp and children; what a killed process ran is there; lines
-# have gcov's counts. --count=instructions --no-calls is the same.
+# have gcov's counts. --count=instructions --no-calls is the same; with calls, too, callgrind's files have both.
 # needs: gcc g++ valgrind binutils gawk python3 sqlite3 libsqlite3-0 xz-utils liblzma5
 # seconds: 15
 . "$(dirname "$0")/lib.sh"
@@ -64,6 +64,59 @@ coverage --output-format=callgrind --output-file=blocks
 instrumented instructions --overwrite --count=instructions --no-calls
 ran ./instructions "${all[@]}"
 cmp blocks ours
+
+echo '-- beside instructions of contexts: the profile has them by line'
+# of_lines FILE: Ir of each file and line of callgrind's format, but for what calls took
+of_lines()
+{
+    gawk '/^positions:/ { first = $2 == "instr" ? 2 : 1 }
+        /^(fl|fi|fe|cfi)=/ {
+            name = gensub(/^[a-z]+=/, "", 1)
+            if (match(name, /^\(([0-9]+)\) ?(.*)/, part)) {
+                if (part[2] != "")
+                    names[part[1]] = part[2]
+                name = names[part[1]]
+            }
+            if (!/^cfi/)
+                file = name
+        }
+        /^calls=/ { getline; next }
+        /^[0-9]/ && $(first + 1) { sum[file ":" $first] += $(first + 1) }
+        END { for (line in sum) print line, sum[line] }' "$1" | grep -v '^???:' | sort
+}
+
+# by_line ARGUMENT…: the profile of ./instructions has the lines that the blocks have
+by_line()
+{
+    ran ./instructions "$@"
+    of_lines ours >expected
+    (($(wc -l <expected) > 10)) || fail "$*: $(wc -l <expected) lines"
+    grinder --mode=profile --merge --output-file=profile traces
+    of_lines profile | diff expected -
+    [[ $(own_lines profile) != "$(grep -c '^fn=' profile) "* ]] || fail "$*: a line a function"
+}
+
+# own_lines FILE: how many lines functions have that are not calls', and their sum of the first event
+own_lines()
+{
+    gawk '/^calls=/ { getline; next } /^[0-9]/ { n++; sum += $2 } END { print n, sum }' "$1"
+}
+for options in -O0 -O2; do
+    build instructions instructions.c $options
+    counting instructions --count=instructions
+    by_line "${all[@]}"
+    by_line threads 3000
+    # blocks are not counted by thread or by caller
+    for part in --thread-parts '--merge --function=in_thread'; do
+        # shellcheck disable=SC2086
+        grinder --mode=profile $part --output-file=profile traces
+        equal "$part: lines" "$(own_lines profile | cut -d ' ' -f 1)" "$(grep -c '^fn=' profile)"
+    done
+    # what a child ran before its first call is in its parent's blocks, and in no context
+    ran ./instructions fork 3000
+    grinder --mode=profile --merge --output-file=profile traces
+    equal 'the sum of lines' "$(own_lines profile | cut -d ' ' -f 2)" "$(awk '/^totals:/ { print $2 }' profile)"
+done
 
 echo '-- C++'
 for options in -O0 -O2; do

@@ -34,6 +34,14 @@ bool coverage_is_noted(const struct images *images)
     return false;
 }
 
+bool coverage_has_counts(const struct images *images)
+{
+    for (size_t i = 0; i < images->count; i++)
+        if (images->images[i].manifest.block_count && images->images[i].manifest.ways)
+            return true;
+    return false;
+}
+
 void coverage_begin(struct coverage *coverage)
 {
     *coverage = (struct coverage){0};

@@ -60,6 +60,9 @@ struct coverage {
 /* Whether the functions of an image note which of their blocks ran. */
 bool coverage_is_noted(const struct images *images);
 
+/* Whether those of an image note how often each of their blocks ran. */
+bool coverage_has_counts(const struct images *images);
+
 void coverage_begin(struct coverage *coverage);
 void coverage_free(struct coverage *coverage);
 

@@ -38,6 +38,15 @@
  *      …
  *      events: Ir ns Calls
  *
+ * Where blocks are counted, too, and the part is all that ran, functions have instructions by line:
+ *
+ *      fn=(1) main
+ *      13 20 0 0                   Ir of a line
+ *      fi=(2) /usr/include/x.h     of what is inlined
+ *      40 6 0 0
+ *      fe=(1)
+ *      12 3 1000 1                 what is of no known line, and the function's other costs
+ *
  * A call site in another file than its function (an inlined body, a header) stands under fi=,
  * and fe= goes back, at the latest at the function's end. Calls at the same line of the same file
  * to the same function are one. Functions that nobody recorded called are called by the function
@@ -50,6 +59,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "grinder/formats/counted_lines.h"
 #include "grinder/formats/part_name.h"
 #include "grinder/profile/symbolize.h"
 #include "support/memory.h"
@@ -67,6 +77,7 @@ struct writer {
     FILE *stream;
     const struct profile *profile;
     const struct images *images;
+    struct counted_lines lines;
     /* By number: the part in which the name was last written in full. */
     size_t *function_part, *file_part, *object_part;
     size_t part_number; /* from 1 */
@@ -178,6 +189,28 @@ static void write_call(struct writer *writer, const struct row *row, const struc
     write_costs(writer, &costs);
 }
 
+/* What the function executed, line by line. Returns the rest, which is all of it where lines have
+   more: blocks have what a child ran before its first call. */
+static uint64_t write_lines(struct writer *writer, uint32_t function, uint64_t instructions,
+                            const struct place *own)
+{
+    size_t count;
+    uint64_t sum;
+    const struct counted_line *lines = counted_lines_of(&writer->lines, function, &count, &sum);
+
+    if (sum > instructions)
+        return instructions;
+    for (size_t i = 0; i < count; i++) {
+        const struct event_costs costs = {.instructions = lines[i].instructions};
+
+        enter_file(writer, &lines[i].place, own);
+        fprintf(writer->stream, "%" PRIu32, lines[i].place.line);
+        write_costs(writer, &costs);
+    }
+    enter_file(writer, own, own);
+    return instructions - sum;
+}
+
 static void write_function(struct writer *writer, uint32_t function, const struct costs *costs,
                            const struct row *rows, size_t row_count)
 {
@@ -189,6 +222,7 @@ static void write_function(struct writer *writer, uint32_t function, const struc
     write_file(writer, "fl", &own);
     write_function_name(writer, "fn", function);
     writer->file = own.file_number;
+    self.instructions = write_lines(writer, function, self.instructions, &own);
     fprintf(writer->stream, "%" PRIu32, own.line);
     write_costs(writer, &self);
     for (size_t i = 0; i < row_count; i++)
@@ -329,7 +363,8 @@ void callgrind_write(FILE *stream, const struct view *view)
 
     writer.function_part =
         memory_zeroed(images_function_count(view->images), sizeof(*writer.function_part));
-    writer.file_part = memory_zeroed(place_file_count(view->images), sizeof(*writer.file_part));
+    counted_lines_find(&writer.lines, view->coverage, view->images);
+    writer.file_part = memory_zeroed(writer.lines.file_count, sizeof(*writer.file_part));
     writer.object_part = memory_zeroed(view->images->count, sizeof(*writer.object_part));
     fprintf(stream, "# callgrind format\nversion: 1\ncreator: umbra grinder " UMBRA_VERSION "\n");
     if (!view->count) {
@@ -348,5 +383,6 @@ void callgrind_write(FILE *stream, const struct view *view)
     }
     free(writer.function_part);
     free(writer.file_part);
+    counted_lines_free(&writer.lines);
     free(writer.object_part);
 }

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "grinder/coverage/coverage.h"
 #include "grinder/profile/images.h"
 #include "grinder/profile/profile.h"
 #include "support/failure.h"
@@ -30,6 +31,7 @@ enum weight {
 struct view {
     const struct profile *profile;
     const struct images *images;
+    const struct coverage *coverage; /* of a profile of one part: its blocks; null: they were not counted */
     size_t first, count;
     enum weight weight;
     uint64_t from_ns, to_ns; /* of time lines: what is shown of them */
