@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "hooks/linux/found_pages.h"
 #include "hooks/linux/trust.h"
 #include "hooks/memory.h"
 #include "thunkstash/linux/linux_pages.h"
@@ -226,9 +227,8 @@ static bool welcome_is_sound(const struct protocol_welcome *welcome)
 enum { TRACE, RING, RESERVED };
 static struct memory_span reserved[RESERVED];
 
-/* Memory of the trace has been found up to there: one call for many pages takes a fraction of the
-   time. */
-static uint64_t trace_found;
+/* One call for many pages takes a fraction of the time. */
+static struct found_pages found;
 
 /* Its front is there to be used at once. */
 static void *map_shared(struct memory_span *span, long file, uint64_t size, uint64_t front)
@@ -253,7 +253,7 @@ static char *map_trace(long file, struct protocol_welcome *welcome)
         size = size / TRACE_BLOCK_SIZE * TRACE_BLOCK_SIZE;
         trace = map_shared(&reserved[TRACE], file, size, TRACE_HEADER_SIZE);
         if (trace) {
-            trace_found = 0;
+            found = (struct found_pages){0};
             welcome->capacity = size;
             return trace;
         }
@@ -353,14 +353,14 @@ static bool find_ahead(uint64_t part, uint64_t size)
     if (!pages_populate((void *)part, ahead) &&
         (!pages_commit((void *)part, ahead) || !pages_populate((void *)part, ahead)))
         return false;
-    __atomic_store_n(&trace_found, part + ahead, __ATOMIC_RELAXED);
+    found_pages_set(&found, part - span->start, ahead);
     return true;
 }
 
 static bool is_found(uint64_t part, uint64_t size)
 {
     return part - reserved[TRACE].start < reserved[TRACE].end - reserved[TRACE].start &&
-           part + size <= __atomic_load_n(&trace_found, __ATOMIC_RELAXED);
+           found_pages_has(&found, part - reserved[TRACE].start, size);
 }
 
 bool connection_claim(void *part, uint64_t size, uint32_t at)
