@@ -164,7 +164,7 @@ grep -qE '^ +self% .* instr\.% +instr\.  function$' output ||
     fail "expected functions by instructions: $(cat output)"
 expect 0 "" --mode=top links.bin
 ! grep -q instr output || fail "expected no columns of instructions: $(cat output)"
-expect 2 "--weight=instructions is for --mode=profile and diff" --mode=top --weight=instructions counted.bin
+expect 2 "--weight=instructions is for --mode=profile, diff and top" --mode=summary --weight=instructions counted.bin
 
 # Somebody else's reader agrees.
 if command -v callgrind_annotate >/dev/null; then
