@@ -18,6 +18,24 @@
 #define FAR   (1ull << 30)                  /* from an image: its heap may grow meanwhile */
 #define SPARE (32ull << 20) /* room for what is added to an image, beside twice its size */
 
+/* An image of the process. */
+struct planned {
+    char *path;
+    uint64_t base;
+    uint64_t size;   /* from its first byte to its end */
+    uint64_t linked; /* its first byte as linked */
+    uint64_t code;   /* bytes of it */
+    uint64_t away;   /* in the process */
+    char folder[PATH_MAX], output[PATH_MAX];
+};
+
+struct plan {
+    struct planned *images;     /* room for ATTACHED_IMAGES */
+    struct instrumenting *work; /* for each */
+    size_t count;
+    bool is_quiet;
+};
+
 /* The linker's own code, and what unwinding needs, stay as they are. */
 static bool is_left_out(const char *path)
 {
@@ -49,30 +67,32 @@ static bool is_that_file(const struct address_range *range)
     return stat(range->path, &status) == 0 && status.st_ino == range->inode;
 }
 
-static bool has_image(const struct attached *attached, uint64_t base)
+static bool has_image(const struct plan *plan, uint64_t base)
 {
-    for (size_t i = 0; i < attached->image_count; i++)
-        if (attached->images[i].base == base)
+    for (size_t i = 0; i < plan->count; i++)
+        if (plan->images[i].base == base)
             return true;
     return false;
 }
 
-/* From the image's first byte to its end, and its first byte as linked. */
-static bool measure(const char *path, uint64_t *size, uint64_t *linked)
+/* What it takes, and how long it takes. */
+static bool measure(struct planned *image)
 {
     struct bounded_file file;
     struct loaded_ranges ranges;
     struct failure ignored;
     bool is_image;
 
-    if (!bounded_file_open(&file, path, &ignored))
+    if (!bounded_file_open(&file, image->path, &ignored))
         return false;
     is_image = loaded_ranges_read(&ranges, &file) && !ranges.is_pe;
     bounded_file_close(&file);
     if (!is_image)
         return false;
-    *size = ranges.end - ranges.base;
-    *linked = ranges.base & ~(uint64_t)(ATTACHED_PAGE - 1);
+    image->size = ranges.end - ranges.base;
+    image->linked = ranges.base & ~(uint64_t)(ATTACHED_PAGE - 1);
+    for (size_t i = 0; i < ranges.count; i++)
+        image->code += ranges.items[i].is_executable ? ranges.items[i].size : 0;
     loaded_ranges_free(&ranges);
     return true;
 }
@@ -83,75 +103,129 @@ static bool make_folder(const char *path, struct failure *failure)
            fail(failure, path, "cannot make it: %s", strerror(errno));
 }
 
-/* Makes the instrumented file FOLDER/NUMBER/NAME, and reads it. */
-static bool plan_image(struct attached *attached, const struct attach_settings *settings,
-                       const char *path, uint64_t base, struct address_space *space,
-                       struct failure *failure)
+static bool reserve(struct planned *image, struct address_space *space, struct failure *failure)
 {
-    struct hooked_image *image = &attached->images[attached->image_count];
-    char folder[PATH_MAX], output[PATH_MAX];
-    uint64_t size, linked, away;
+    uint64_t end = image->base + image->size, room = 2 * image->size + SPARE;
 
-    if (!measure(path, &size, &linked))
-        return fail_because(failure, "cannot be read as an ELF file");
-    away = address_space_gap(space, base + size + FAR, base + REACH, 2 * size + SPARE);
-    if (!away)
-        away = address_space_gap(space, base + size, base + REACH, 2 * size + SPARE);
-    if (!away)
+    image->away = address_space_gap(space, end + FAR, image->base + REACH, room);
+    if (!image->away)
+        image->away = address_space_gap(space, end, image->base + REACH, room);
+    if (!image->away)
         return fail_because(failure, "no room for stubs within 2 GB of it");
-    if (snprintf(folder, sizeof(folder), "%s/%zu", settings->folder, attached->image_count) >=
-            PATH_MAX ||
-        snprintf(output, sizeof(output), "%s/%s", folder, attached_base_name(path)) >= PATH_MAX)
-        return fail_because(failure, "the path of its traces is too long");
-    if (!make_folder(folder, failure))
-        return false;
-    if (!instrumenting_run(&(struct instrumenting){.original = path,
-                                                   .output = output,
-                                                   .agent = attached->agent.path,
-                                                   .away = away - base + linked,
-                                                   .filters = settings->filters},
-                           failure) ||
-        !hooked_image_read(image, output, base, away, failure)) {
-        rmdir(folder);
-        return false;
-    }
-    attached->image_count++;
-    return address_space_take(space, away, away + 2 * size + SPARE) ||
+    return address_space_take(space, image->away, image->away + room) ||
            fail_because(failure, "out of memory");
+}
+
+/* Its instrumented file is to be FOLDER/NUMBER/NAME. */
+static bool place(struct planned *image, const char *folder, size_t number, struct failure *failure)
+{
+    if (snprintf(image->folder, PATH_MAX, "%s/%zu", folder, number) >= PATH_MAX ||
+        snprintf(image->output, PATH_MAX, "%s/%s", image->folder,
+                 attached_base_name(image->path)) >= PATH_MAX)
+        return fail_because(failure, "the path of its traces is too long");
+    return make_folder(image->folder, failure);
+}
+
+static void leave_alone(const struct plan *plan, const char *path, const struct failure *why)
+{
+    if (!plan->is_quiet)
+        message("%s: left alone: %s", path, why->text);
+}
+
+static void plan_image(struct plan *plan, const char *path, uint64_t base,
+                       const struct attach_settings *settings, struct address_space *space)
+{
+    struct planned *image = &plan->images[plan->count];
+    struct failure why;
+
+    *image = (struct planned){.path = strdup(path), .base = base};
+    if (!image->path)
+        fail_because(&why, "out of memory");
+    else if (!measure(image))
+        fail_because(&why, "cannot be read as an ELF file");
+    else if (reserve(image, space, &why) && place(image, settings->folder, plan->count, &why)) {
+        plan->work[plan->count++] = (struct instrumenting){
+            .original = image->path,
+            .output = image->output,
+            .away = image->away - base + image->linked,
+            .work = image->code,
+        };
+        return;
+    }
+    leave_alone(plan, path, &why);
+    free(image->path);
+}
+
+/* Of each image of the process, its place. */
+static void plan_images(struct plan *plan, const struct attach_settings *settings,
+                        struct address_space *space)
+{
+    for (size_t i = 0; i < space->count && plan->count < ATTACHED_IMAGES; i++) {
+        const struct address_range *range = &space->ranges[i];
+        uint64_t base = range->is_executable && !range->is_shared && !is_left_out(range->path) &&
+                                is_that_file(range)
+                            ? base_of(space, i)
+                            : 0;
+        char *path = base && !has_image(plan, base) ? strdup(range->path) : NULL;
+
+        if (path) /* places that are taken move the ranges */
+            plan_image(plan, path, base, settings, space);
+        free(path);
+    }
+}
+
+/* What could be instrumented becomes the images to be hooked. */
+static void read_images(struct plan *plan, struct attached *attached)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct planned *planned = &plan->images[i];
+        struct instrumenting *work = &plan->work[i];
+
+        if (work->is_done &&
+            hooked_image_read(&attached->images[attached->image_count], planned->output,
+                              planned->base, planned->away, &work->failure)) {
+            attached->image_count++;
+            continue;
+        }
+        rmdir(planned->folder);
+        leave_alone(plan, planned->path, &work->failure);
+    }
+}
+
+static bool plan_begin(struct plan *plan, struct attached *attached, struct failure *failure)
+{
+    plan->images = calloc(ATTACHED_IMAGES, sizeof(*plan->images));
+    plan->work = calloc(ATTACHED_IMAGES, sizeof(*plan->work));
+    attached->images = calloc(ATTACHED_IMAGES, sizeof(*attached->images));
+    return (plan->images && plan->work && attached->images) ||
+           fail_because(failure, "out of memory");
+}
+
+static void plan_free(struct plan *plan)
+{
+    for (size_t i = 0; i < plan->count; i++)
+        free(plan->images[i].path);
+    free(plan->images);
+    free(plan->work);
 }
 
 bool attach_plan(struct attached *attached, const struct attach_settings *settings,
                  struct failure *failure)
 {
+    struct plan plan = {.is_quiet = settings->is_quiet};
     struct address_space space;
-    size_t count;
+    bool is_begun;
 
     if (!make_folder(settings->folder, failure) ||
         !address_space_read(&space, attached->pid, failure))
         return false;
-    attached->images = calloc(ATTACHED_IMAGES, sizeof(*attached->images));
-    if (!attached->images || !attach_check_mapped(&space, failure)) {
-        address_space_free(&space);
-        return attached->images ? false : fail_because(failure, "out of memory");
-    }
-    count = space.count;
-    for (size_t i = 0; i < count && attached->image_count < ATTACHED_IMAGES; i++) {
-        const struct address_range *range = &space.ranges[i];
-        uint64_t base = range->is_executable && !range->is_shared && !is_left_out(range->path) &&
-                                is_that_file(range)
-                            ? base_of(&space, i)
-                            : 0;
-        char *path;
-
-        if (!base || has_image(attached, base))
-            continue;
-        path = strdup(range->path);
-        if (path && !plan_image(attached, settings, path, base, &space, failure) &&
-            !settings->is_quiet)
-            message("%s: left alone: %s", path, failure->text);
-        free(path);
-        count = space.count;
-    }
+    is_begun = plan_begin(&plan, attached, failure) && attach_check_mapped(&space, failure);
+    if (is_begun)
+        plan_images(&plan, settings, &space);
     address_space_free(&space);
-    return attached->image_count || fail_because(failure, "expected functions to hook, found none");
+    instrumenting_run(plan.work, plan.count, attached->agent.path, settings->filters);
+    read_images(&plan, attached);
+    plan_free(&plan);
+    return attached->image_count ||
+           (is_begun && fail_because(failure, "expected functions to hook, found none"));
 }

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <pthread.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MOST_WORDS 256
-#define TEXT_SIZE  1024
+#define MOST_WORDS   256
+#define TEXT_SIZE    1024
+#define MOST_AT_ONCE 64
 
 extern char **environ;
 
@@ -81,27 +83,100 @@ static bool run(char **words, char text[TEXT_SIZE])
     return pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-bool instrumenting_run(const struct instrumenting *wanted, struct failure *failure)
+/* What is shared by those who take the next one. */
+struct queue {
+    struct instrumenting **waiting; /* in the order in which they begin */
+    size_t count, next;
+    const char *tool, *agent;
+    char *const *filters;
+};
+
+static void instrument(const struct queue *queue, struct instrumenting *wanted)
 {
-    char tool[PATH_MAX], away[40], agent[PATH_MAX + 16], text[TEXT_SIZE] = "";
-    char *words[MOST_WORDS] = {
-        tool, (char *)wanted->original, "-o", (char *)wanted->output, away, agent, "--no-verify",
-        "-q"};
+    char away[40], agent[PATH_MAX + 16], text[TEXT_SIZE] = "";
+    char *words[MOST_WORDS] = {(char *)queue->tool,
+                               (char *)wanted->original,
+                               "-o",
+                               (char *)wanted->output,
+                               away,
+                               agent,
+                               "--no-verify",
+                               "-q"};
     size_t count = 0;
     const char *why;
 
-    if (!find_tool(tool))
-        return fail(failure, "instrument",
-                    "expected it beside this program, found none; install Umbra as a whole");
     snprintf(away, sizeof(away), "--away=%#" PRIx64, wanted->away);
-    snprintf(agent, sizeof(agent), "--agent=%s", wanted->agent);
+    snprintf(agent, sizeof(agent), "--agent=%s", queue->agent);
     while (words[count])
         count++;
-    for (char *const *filter = wanted->filters; filter && *filter && count < MOST_WORDS - 1;
+    for (char *const *filter = queue->filters; filter && *filter && count < MOST_WORDS - 1;
          filter++)
         words[count++] = *filter;
-    if (run(words, text))
-        return true;
+    wanted->is_done = run(words, text);
+    if (wanted->is_done)
+        return;
     why = strstr(text, ": "); /* behind "instrument: " */
-    return fail_because(failure, "%s", why ? why + 2 : *text ? text : "instrument failed");
+    fail_because(&wanted->failure, "%s", why ? why + 2 : *text ? text : "instrument failed");
+}
+
+static void *take_all(void *with)
+{
+    struct queue *queue = with;
+    size_t i;
+
+    while ((i = __atomic_fetch_add(&queue->next, 1, __ATOMIC_RELAXED)) < queue->count)
+        instrument(queue, queue->waiting[i]);
+    return NULL;
+}
+
+/* This thread is one of those who take: what cannot be made is not missed. */
+static void take_together(struct queue *queue)
+{
+    pthread_t others[MOST_AT_ONCE - 1];
+    size_t count = 0;
+
+    for (long i = 1;
+         i < sysconf(_SC_NPROCESSORS_ONLN) && i < MOST_AT_ONCE && (size_t)i < queue->count; i++)
+        if (!pthread_create(&others[count], NULL, take_all, queue))
+            count++;
+    take_all(queue);
+    while (count)
+        pthread_join(others[--count], NULL);
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct instrumenting *one = *(struct instrumenting *const *)a;
+    const struct instrumenting *other = *(struct instrumenting *const *)b;
+
+    return (one->work < other->work) - (one->work > other->work);
+}
+
+static void fail_all(struct instrumenting *all, size_t count, const char *why)
+{
+    for (size_t i = 0; i < count; i++)
+        fail_because(&all[i].failure, "%s", why);
+}
+
+void instrumenting_run(struct instrumenting *all, size_t count, const char *agent,
+                       char *const *filters)
+{
+    char tool[PATH_MAX];
+    struct queue queue = {.count = count, .tool = tool, .agent = agent, .filters = filters};
+
+    if (!find_tool(tool)) {
+        fail_all(all, count,
+                 "expected instrument beside this program, found none; install Umbra as a whole");
+        return;
+    }
+    queue.waiting = calloc(count + 1, sizeof(*queue.waiting));
+    if (!queue.waiting) {
+        fail_all(all, count, "out of memory");
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        queue.waiting[i] = &all[i];
+    qsort(queue.waiting, count, sizeof(*queue.waiting), compare);
+    take_together(&queue);
+    free(queue.waiting);
 }
