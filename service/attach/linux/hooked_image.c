@@ -9,22 +9,56 @@
 #define JUMP       0xe9
 #define SHORT_JUMP 0xeb
 #define PAGE       4096u
+#define PIECE      65536u
+#define PIECES     16u
+
+/* Of the file, what was read last. */
+struct piece {
+    uint64_t offset;
+    uint64_t size; /* 0: nothing yet */
+    uint8_t bytes[PIECE];
+};
 
 struct source {
     struct hooked_image *image;
     struct bounded_file file;
+    struct piece *pieces; /* PIECES: functions and their stubs ascend, each in places of its own */
     struct loaded_ranges ranges;
     struct manifest manifest;
     struct manifest_place place;
     uint64_t away; /* RVA */
 };
 
+static bool fill(struct piece *piece, const struct bounded_file *file, uint64_t offset)
+{
+    uint64_t size = file->size - offset < PIECE ? file->size - offset : PIECE;
+
+    if (piece->size && piece->offset == offset)
+        return true;
+    piece->offset = offset;
+    piece->size = 0;
+    if (bounded_file_read(file, piece->bytes, size, offset) < 0)
+        return false;
+    piece->size = size;
+    return true;
+}
+
+/* By pieces: an image may have a hundred thousand functions, and each is asked for some bytes. */
 static bool read_at(const struct source *source, uint64_t rva, void *bytes, uint64_t size)
 {
-    uint64_t offset;
+    struct piece *piece;
+    uint64_t offset, within;
 
-    return loaded_ranges_find(&source->ranges, rva, size, &offset) &&
-           bounded_file_read(&source->file, bytes, size, offset) == 0;
+    if (!loaded_ranges_find(&source->ranges, rva, size, &offset))
+        return false;
+    within = offset % PIECE;
+    if (within + size > PIECE)
+        return bounded_file_read(&source->file, bytes, size, offset) == 0;
+    piece = &source->pieces[offset / PIECE % PIECES];
+    if (!fill(piece, &source->file, offset - within) || within + size > piece->size)
+        return false;
+    memcpy(bytes, piece->bytes + within, size);
+    return true;
 }
 
 /* The RVA that a jump at rva, of `size` bytes, goes to. */
@@ -162,7 +196,8 @@ static bool read_all(struct source *source, const char *path, struct failure *fa
     image->hook_word = image->base + source->place.header.hook_rva;
     image->header = image->base + source->place.header.header_rva;
     image->hooks = calloc(2ul * source->manifest.function_count + 1, sizeof(*image->hooks));
-    if (!image->hooks)
+    source->pieces = calloc(PIECES, sizeof(*source->pieces));
+    if (!image->hooks || !source->pieces)
         return fail(failure, path, "out of memory");
     read_hooks(source);
     return read_added(source) ||
@@ -177,12 +212,16 @@ bool hooked_image_read(struct hooked_image *image, const char *path, uint64_t ba
     bool is_read = false;
 
     *image = (struct hooked_image){.base = base, .path = strdup(path)};
-    if (!image->path || !bounded_file_open(&source.file, path, &why))
-        return fail(failure, path, "%s", image->path ? why.text : "out of memory");
+    if (!image->path || !bounded_file_open(&source.file, path, &why)) {
+        fail(failure, path, "%s", image->path ? why.text : "out of memory");
+        hooked_image_free(image);
+        return false;
+    }
     if (loaded_ranges_read(&source.ranges, &source.file)) {
         is_read = read_all(&source, path, failure);
         loaded_ranges_free(&source.ranges);
         manifest_free(&source.manifest);
+        free(source.pieces);
     } else {
         fail(failure, path, "expected an ELF file, found another");
     }
