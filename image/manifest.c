@@ -299,8 +299,10 @@ enum manifest_state manifest_load(struct manifest *manifest, const struct bounde
     *manifest = (struct manifest){0};
     if (!loaded_ranges_read(&ranges, file))
         return MANIFEST_MISSING;
-    if (manifest_find(&place, file, &ranges))
+    if (manifest_find(&place, file, &ranges)) {
         state = manifest_read(manifest, file, place.offset, place.room);
+        manifest->is_away = state == MANIFEST_WHOLE && place.header.flags & IMAGE_IS_AWAY;
+    }
     loaded_ranges_free(&ranges);
     return state;
 }

@@ -22,6 +22,7 @@ struct manifest {
     uint32_t function_count, change_count, import_count, copy_count, site_count, stretch_count;
     uint32_t block_count;
     uint32_t hooked; /* functions that are */
+    bool is_away;    /* as IMAGE_IS_AWAY; manifest_load alone sets it */
 };
 
 /* Where a manifest is. */

@@ -139,6 +139,12 @@ for timing in adaptive exact none; do
     balanced
 done
 contains functions 'attached.cpp'
+"$BUILD/grinder/grinder" --mode=profile --output-file=callgrind traces/*.bin
+for output in functions summary callgrind; do # by the files that the program has mapped, and not by ours
+    contains "$output" "$work/busy"
+    contains "$output" '/libc[.]so[.]6'
+    ! grep 'images-' "$output" || fail "$output names files beside the traces"
+done
 
 echo '-- call-trace mode'
 rm -rf traces
@@ -163,7 +169,8 @@ for round in 1 2 3; do
     sleep 0.2
     ends
     equal "round $round" "$(tail -n 1 said)" "all came back, threads, processes and signals"
-    "$BUILD/grinder/grinder" --mode=profile --output-format=tsv --output-file=functions traces/*.bin 2>problems
+    "$BUILD/grinder/grinder" --mode=profile --output-format=tsv --output-file=functions traces/*.bin 2>problems ||
+        { cat problems >&2; fail "the grinder failed"; }
     (($(calls fib) > 10000 && $(calls throws) > 100)) || fail "hardly any call: $(grep -c . functions) lines"
 done
 
@@ -199,11 +206,12 @@ equal "without its service" "$(tail -n 1 said)" "all came back, threads, process
 echo '-- a program without symbols, and its end while it is recorded'
 mv traces killed # where the keeper is at work yet
 : >said
-lua5.4 -e 'io.stdout:write(io.open("/proc/self/stat"):read("n"), "\n") io.stdout:flush() local function f(n) return n < 2 and n or f(n - 1) + f(n - 2) end local t = os.time() + 3 while os.time() < t do f(20) end print("ended")' >said &
+lua5.4 -e 'io.stdout:write(io.open("/proc/self/stat"):read("n"), "\n") io.stdout:flush() local function f(n) return n < 2 and n or f(n - 1) + f(n - 2) end repeat f(20) until io.open("enough") print("ended")' >said &
 job=$!
 started+=($!)
 until pid=$(head -n 1 said) && [[ $pid ]]; do sleep 0.01; done
 attached
+touch enough
 wait "$attaching" || fail "attach: status $?"
 wait "$job" || fail "lua: status $?"
 equal "lua" "$(tail -n 1 said)" ended

@@ -18,6 +18,7 @@ cp fib.lua native
 cp fib.lua instrumented
 recorded lua fib.lua
 balanced
+contains summary "$work/native/lua" # the file that a process has mapped, if it is made for one
 entries=$(summed entries)
 ((entries > 1000)) || fail "hardly any call was recorded: $(<summary)"
 "$instrument" native/lua -o instrumented/lua --overwrite --how=prologue --agent="$AGENT" >said

@@ -132,6 +132,7 @@ enum image_flag {
     IMAGE_COUNTS_NO_CALLS = 1, /* its hook word is 0, whatever the session */
     IMAGE_COUNTS_INSTRUCTIONS = 2, /* copies count those that each context executes */
     IMAGE_HAS_LANES = 4,           /* words that count blocks are each thread's own: IMAGE_LANES */
+    IMAGE_IS_AWAY = 8, /* made for a process that has mapped the original: what was added is elsewhere (--away) */
 };
 
 /*

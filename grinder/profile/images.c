@@ -22,7 +22,7 @@ static struct image *append(struct images *images, const char *path)
     images->images =
         memory_grow(images->images, images->count, &images->room, sizeof(*images->images));
     image = &images->images[images->count++];
-    *image = (struct image){.path = memory_copy_string(path)};
+    *image = (struct image){.path = memory_copy_string(path), .recorded = memory_copy_string(path)};
     return image;
 }
 
@@ -38,6 +38,7 @@ void images_free(struct images *images)
 {
     for (size_t i = 0; i < images->count; i++) {
         free(images->images[i].path);
+        free(images->images[i].recorded);
         free(images->images[i].file);
         free(images->images[i].problem);
         manifest_free(&images->images[i].manifest);
@@ -99,13 +100,13 @@ static void read_image(struct image *image,
    the one whose manifest was recorded. */
 static void read_mapped(struct image *image, const char *const *path_maps)
 {
-    image->file = recorded_path_find(image->path, image->system, path_maps);
+    image->file = recorded_path_find(image->recorded, image->system, path_maps);
     read_image(image, take_manifest);
     for (; image->problem && path_maps && *path_maps; path_maps++) {
         const char *const one[] = {*path_maps, NULL};
         char *problem = memory_copy_string(image->problem);
         char *first = image->file;
-        image->file = recorded_path_find(image->path, image->system, one);
+        image->file = recorded_path_find(image->recorded, image->system, one);
         if (image->file && (!first || strcmp(image->file, first) != 0))
             read_image(image, take_manifest);
         if (!image->problem) {
@@ -120,6 +121,17 @@ static void read_mapped(struct image *image, const char *const *path_maps)
     }
 }
 
+/* The process had mapped the original, and the instrumented file lies beside its trace. */
+static void show_original(struct image *image)
+{
+    const char *path = manifest_original_path(&image->manifest);
+
+    if (!path)
+        return;
+    free(image->path);
+    image->path = memory_copy_string(path);
+}
+
 uint32_t images_add(struct images *images, const char *path, enum trace_system system,
                     const struct trace_module *module)
 {
@@ -128,7 +140,7 @@ uint32_t images_add(struct images *images, const char *path, enum trace_system s
     for (size_t i = 1; i < images->count; i++) {
         image = &images->images[i];
         if (!image->listed && image->original_hash == module->original_hash &&
-            image->function_count == module->function_count && !strcmp(image->path, path))
+            image->function_count == module->function_count && !strcmp(image->recorded, path))
             return (uint32_t)i;
     }
     image = append(images, path);
@@ -141,6 +153,8 @@ uint32_t images_add(struct images *images, const char *path, enum trace_system s
     if (image->problem)
         message("%s: %s; its functions are shown by number%s", path, image->problem,
                 module->flags & TRACE_MODULE_COUNTED ? ", and have too few instructions" : "");
+    else if (image->manifest.is_away)
+        show_original(image);
     return (uint32_t)(images->count - 1);
 }
 
@@ -231,6 +245,7 @@ uint32_t images_add_plain(struct images *images, const char *path, const uint8_t
     same = same_file(images, image);
     if (same) {
         free(image->path);
+        free(image->recorded);
         free(image->file);
         images->count--;
         return same;

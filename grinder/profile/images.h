@@ -28,7 +28,8 @@ struct listed_function {
 };
 
 struct image {
-    char *path;               /* as the trace has it */
+    char *path;               /* of the file that was mapped */
+    char *recorded;           /* as the trace has it: of an attached program's image, the instrumented file's */
     enum trace_system system; /* how that is spelt */
     char *file;               /* where the file lies here; null if it cannot be told */
     uint64_t original_hash;

@@ -45,24 +45,41 @@ static void load_thread(void *user, const struct trace_thread *thread)
     tree->threads[tree->thread_count++] = (struct tree_thread){.record = *thread};
 }
 
+/* The agent has seen it, by the path that the trace has, before it was told that it is
+ * instrumented. */
+static void rename_seen(struct tree *tree, const struct trace_module *module, const char *path)
+{
+    for (size_t i = 1; i < tree->module_count; i++) {
+        struct tree_module *seen = &tree->modules[i];
+
+        if (seen->image || seen->base != module->base || strcmp(seen->path, module->path) != 0)
+            continue;
+        free(seen->path);
+        seen->path = memory_copy_string(path);
+    }
+}
+
 static void load_module(void *user, const struct trace_module *module)
 {
     struct loader *loader = user;
     struct tree *tree = loader->tree;
     int instrumented = module->flags & TRACE_MODULE_INSTRUMENTED;
+    uint32_t image =
+        instrumented ? images_add(loader->images, module->path, tree->header.system, module) : 0;
+    const char *path = image ? loader->images->images[image].path : module->path;
 
+    if (strcmp(path, module->path) != 0)
+        rename_seen(tree, module, path);
     tree->counts_instructions |= (module->flags & TRACE_MODULE_COUNTED) != 0;
     tree->modules = memory_grow(tree->modules, tree->module_count, &loader->module_room,
                                 sizeof(*tree->modules));
     tree->modules[tree->module_count++] = (struct tree_module){
-        .path = memory_copy_string(module->path),
+        .path = memory_copy_string(path),
         .base = module->base,
         .size = module->size,
         .first_function = instrumented ? module->first_function : 0,
         .function_count = instrumented ? module->function_count : 0,
-        .image = instrumented
-                     ? images_add(loader->images, module->path, tree->header.system, module)
-                     : 0,
+        .image = image,
         .counts_instructions = module->flags & TRACE_MODULE_COUNTED,
     };
 }

@@ -197,6 +197,18 @@ static void set_image_size(struct elf_data *data, uint32_t size)
            &size, sizeof(size));
 }
 
+/* What lies between the image and what was added is not the image's. */
+static void set_away(struct elf_data *data, const struct elf_image *image)
+{
+    uint8_t *place = data->segment.bytes.bytes + (data->header - data->segment.address);
+    struct image_header header;
+
+    memcpy(&header, place, sizeof(header));
+    header.image_size = (uint32_t)(image->end - image->base);
+    header.flags |= IMAGE_IS_AWAY;
+    memcpy(place, &header, sizeof(header));
+}
+
 /* The agent follows the pages of the hook word and of the cover. */
 static bool embed(struct elf_embedding *embedding, struct elf_layout *layout,
                   struct failure *failure)
@@ -235,8 +247,8 @@ static bool build_data(struct elf_layout *layout, const struct elf_writer_source
     if (!embedding) {
         data->dynamic = elf_dynamic_build(&data->segment, &layout->grown);
         append_header(data, layout, &source->elf->generated);
-        if (source->away) /* what lies in between is not the image's */
-            set_image_size(data, (uint32_t)(layout->image->end - layout->image->base));
+        if (source->away)
+            set_away(data, layout->image);
         elf_grown_bind(&layout->grown, data->hook);
         return true;
     }
