@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "rewriter/code/find_bytes.h"
+
 #define HEAD_SIZE 16 /* up to the number of functions */
 
 /* Behind the lowest byte of the magic number. */
@@ -79,7 +81,7 @@ size_t go_table_next(const uint8_t *bytes, size_t size, size_t from)
 {
     const uint8_t *end = bytes + size, *at = bytes + from;
 
-    while (at < end && (at = memmem(at, (size_t)(end - at), mark, sizeof(mark))) != NULL) {
+    while (at < end && (at = find_bytes(at, end, mark, sizeof(mark))) != NULL) {
         if ((size_t)(at - bytes) > from && is_table(at - 1, (size_t)(end - (at - 1))))
             return (size_t)(at - 1 - bytes);
         at++;

@@ -1,7 +1,8 @@
 #include "rewriter/format/ocaml_code.h"
 
 #include <stdbool.h>
-#include <string.h>
+
+#include "rewriter/code/find_bytes.h"
 
 #define LONGEST 13 /* bytes of the three */
 
@@ -33,8 +34,7 @@ size_t ocaml_code_count(const uint8_t *bytes, size_t size)
     const uint8_t *at = bytes, *end = bytes + size;
     size_t count = 0;
 
-    while (at < end &&
-           (at = memmem(at, (size_t)(end - at), lowers_pointer, sizeof(lowers_pointer)))) {
+    while (at < end && (at = find_bytes(at, end, lowers_pointer, sizeof(lowers_pointer)))) {
         if (end - at >= LONGEST && is_allocation(at))
             count++;
         at++;

@@ -71,11 +71,13 @@ static bool read_bytes(const struct frame_tables *tables, uint64_t address, void
 static bool read_word(const struct frame_tables *tables, uint64_t address, uint64_t *word)
 {
     struct moved_word key = {address, 0};
-    const struct moved_word *moved =
-        bsearch(&key, tables->moved, tables->moved_count, sizeof(key), compare_moved);
+    const struct moved_word *moved;
 
     if (!read_bytes(tables, address, word, sizeof(*word)))
         return false;
+    if (*word)
+        return true;
+    moved = bsearch(&key, tables->moved, tables->moved_count, sizeof(key), compare_moved);
     if (moved)
         *word = moved->value;
     return true;
@@ -157,6 +159,16 @@ static uint64_t read_table(struct frame_tables *tables, uint64_t address)
     return next - address;
 }
 
+/* Without a look for where its bytes are: all words of the data are asked. */
+static bool may_be_table(const struct code_range *range, uint64_t address)
+{
+    uint64_t count = 0, left = range->address + range->size - address;
+
+    if (left >= sizeof(count))
+        memcpy(&count, range->bytes + (address - range->address), sizeof(count));
+    return count > 0 && count <= MOST_FRAMES;
+}
+
 /* Data that is made for it looks like the beginning of a long table at each word. */
 static void find_tables(struct frame_tables *tables)
 {
@@ -167,7 +179,7 @@ static void find_tables(struct frame_tables *tables)
         uint64_t at = (range->address + 7) & ~7ull, end = range->address + range->size;
 
         while (at < end && tables->in_vain)
-            at += read_table(tables, at);
+            at += may_be_table(range, at) ? read_table(tables, at) : 8;
     }
 }
 

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "rewriter/code/find_bytes.h"
+
 #define PAGE       4096u
 #define WIDEST_GAP (64u << 10) /* bytes from one to the next in a stretch */
 #define FEWEST     8           /* in a stretch: four bytes may turn up by chance */
@@ -40,7 +42,7 @@ static void look_through(const struct eh_frame *frame, const struct code_range *
     const uint8_t *at = range->bytes, *end = range->bytes + range->size;
     struct stretch stretch = {0};
 
-    while ((at = memmem(at, (size_t)(end - at), frame_begin, sizeof(frame_begin))) != NULL) {
+    while ((at = find_bytes(at, end, frame_begin, sizeof(frame_begin))) != NULL) {
         uint64_t address = range->address + (uint64_t)(at - range->bytes);
         bool is_set_up = is_frame_set_up(at, end);
 

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "rewriter/code/find_bytes.h"
+
 #define FEWEST_RETURNS 16          /* in an image of Haskell's, */
 #define WIDEST_GAP     (64u << 10) /* and bytes of code for each of them, at most */
 
@@ -41,7 +43,7 @@ static size_t count_returns(const struct code_range *range, const struct eh_fram
     const uint8_t *at = range->bytes, *end = range->bytes + range->size;
     size_t count = 0;
 
-    while ((at = memmem(at, (size_t)(end - at), jump, sizeof(jump))) != NULL) {
+    while ((at = find_bytes(at, end, jump, sizeof(jump))) != NULL) {
         count += !eh_frame_find(frame, range->address + (uint64_t)(at - range->bytes));
         at += sizeof(jump);
     }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "rewriter/code/decode.h"
+#include "rewriter/code/find_bytes.h"
 #include "rewriter/patch/patch_window.h"
 
 static const uint8_t system_call[] = {0xb8, 0x97, 0x00, 0x00, 0x00, 0x0f, 0x05};
@@ -44,7 +45,7 @@ static void look_through(struct elf_memory_locks *locks, const struct code_range
     const uint8_t *at = range->bytes, *end = at + range->size;
 
     while (locks->count < ELF_MEMORY_LOCKS &&
-           (at = memmem(at, (size_t)(end - at), system_call, sizeof(system_call)))) {
+           (at = find_bytes(at, end, system_call, sizeof(system_call)))) {
         uint64_t address = range->address + (uint64_t)(at - range->bytes);
         struct function *function = function_of(address, code, map, functions);
 
