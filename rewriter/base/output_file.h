@@ -21,6 +21,7 @@ struct output_file {
     struct place place;
     int descriptor;
     int error; /* errno of what could not be written to it; else 0 */
+    bool is_passing; /* of no use to anybody once this system is down: it is not flushed; false until it is set */
     char temporary[TEMPORARY_NAME_SIZE]; /* in the place's directory; empty while it has no name */
     char readable[PATH_MAX];             /* where it can be read until it is put in its place */
 };
@@ -30,8 +31,8 @@ bool output_file_begin(struct output_file *file, const char *path, bool overwrit
                        struct failure *failure);
 bool output_file_write(struct output_file *file, uint64_t offset, const void *bytes, size_t size,
                        struct failure *failure);
-/* Gives it the permissions of `like`, set-uid and set-gid bits aside, and flushes it to disk; it
- * can be looked at by now. */
+/* Gives it the permissions of `like`, set-uid and set-gid bits aside, and flushes it to disk, unless
+ * it is passing; it can be looked at by now. */
 bool output_file_settle(struct output_file *file, const struct stat *like, struct failure *failure);
 /* Puts it in its place. */
 bool output_file_commit(struct output_file *file, bool overwrite, struct failure *failure);

@@ -14,6 +14,15 @@
 
 #include <cmocka.h>
 
+static int flushed;
+
+/* In place of the C library's. */
+int fsync(int descriptor)
+{
+    flushed += descriptor >= 0;
+    return 0;
+}
+
 static char folder[] = "/tmp/output_file_test.XXXXXX";
 
 static int make_folder(void **state)
@@ -92,6 +101,27 @@ static void test_it_is_not_there_before_it_is_whole(void **state)
     assert_int_equal(status.st_mode, S_IFREG | 0751);
     assert_int_equal(file_count(), 1);
     unlink("out");
+}
+
+static void test_what_is_passing_is_not_flushed(void **state)
+{
+    static const struct stat like = {.st_mode = S_IFREG | 0600};
+
+    (void)state;
+    for (int is_passing = 0; is_passing < 2; is_passing++) {
+        struct output_file file;
+        struct failure failure;
+
+        begin(&file, false);
+        assert_false(file.is_passing);
+        file.is_passing = is_passing;
+        flushed = 0;
+        assert_true(output_file_settle(&file, &like, &failure));
+        assert_int_equal(flushed, !is_passing);
+        assert_true(output_file_commit(&file, false, &failure));
+        check_content("out", "the new");
+        unlink("out");
+    }
 }
 
 static void test_what_is_abandoned_leaves_nothing(void **state)
@@ -230,6 +260,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_it_is_not_there_before_it_is_whole),
+        cmocka_unit_test(test_what_is_passing_is_not_flushed),
         cmocka_unit_test(test_what_is_abandoned_leaves_nothing),
         cmocka_unit_test(test_a_file_is_replaced_only_if_that_is_wanted),
         cmocka_unit_test(test_what_came_meanwhile_stays),

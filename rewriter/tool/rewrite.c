@@ -114,6 +114,7 @@ static bool write_output(struct image *image, struct input_file *input,
 
     if (!output_file_begin(&output, options->output, options->overwrite, failure))
         return because(result, REASON_OUTPUT);
+    output.is_passing = options->away; /* for a process that runs now */
     is_written = rewrite_image(image, options, agent, &output, result, &expected, failure);
     if (!is_written)
         result->reason = why_unwritten(result, &output);
