@@ -1,4 +1,5 @@
-/* fib_again: works out fib(27) until it is ended. Each time a line: nanoseconds of processor time a call. */
+/* fib_again: works out fib(27) until it is ended. Each time a line: nanoseconds of processor time a
+ * call. */
 #include <stdio.h>
 #include <time.h>
 
