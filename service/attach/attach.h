@@ -6,6 +6,7 @@
 #define UMBRA_SERVICE_ATTACH_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "service/attach/attach_settings.h"
 #include "support/failure.h"
@@ -29,6 +30,13 @@ struct attached *attach_begin(const struct attach_settings *settings, struct att
 /* Once more, after attach_end has said ATTACH_GONE, without planning anew. */
 bool attach_again(struct attached *attached, const struct attach_settings *settings, struct attach_counts *counts,
                   struct failure *failure);
+
+/* Whether a function is to be hooked: from attach_apply on. It is told by where its image begins in the process, and
+   its place in the image's manifest. False: it has no hook. */
+bool attach_want(struct attached *attached, uint64_t base, uint32_t place, bool is_wanted);
+
+/* Functions are hooked as is wanted, but for those that a thread is amid of: these come in at a later call. */
+bool attach_apply(struct attached *attached, struct failure *failure);
 
 enum attach_ended {
     ATTACH_GONE,   /* the program's code and memory are what they were before, or it has ended */

@@ -472,7 +472,7 @@ static bool choose_attached(struct options *options, const struct raw_options *r
     }
     if (options->recording.timing == TRACE_TIMING_SAMPLES)
         options->recording.timing = TRACE_TIMING_ADAPTIVE;
-    return true;
+    return choose_number(raw, OPTION_OVERHEAD, &options->overhead, 0);
 }
 
 bool options_parse(struct options *options, int argc, char **argv)

@@ -33,6 +33,7 @@ struct options {
     bool is_of_stacks; /* --mode=samples: nothing is instrumented */
     const char *linux_only; /* why an option given is of no use to Windows programs; or null */
 
+    double overhead;             /* attach: percent that hooks may cost; 0: whatever they do */
     pid_t attached;              /* attach, detach: the process; else 0 */
     char *filters[OPTIONS_MOST_FILTERS + 1]; /* attach: options of `instrument`; null at the end; last */
 

@@ -137,6 +137,23 @@ static bool has_ended(const struct attached *attached)
     return false;
 }
 
+bool attach_want(struct attached *attached, uint64_t base, uint32_t place, bool is_wanted)
+{
+    struct hook *hook = NULL;
+
+    for (size_t i = 0; i < attached->image_count && !hook; i++)
+        if (attached->images[i].base == base)
+            hook = hooked_image_hook_of(&attached->images[i], place);
+    if (hook)
+        hook->is_unwanted = !is_wanted;
+    return hook;
+}
+
+bool attach_apply(struct attached *attached, struct failure *failure)
+{
+    return while_standing(attached, attach_hooks_change, failure);
+}
+
 static bool unmap(const struct attached *attached, struct failure *failure)
 {
     bool is_unmapped = attach_unmap(attached, failure);

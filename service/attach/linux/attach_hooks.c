@@ -55,7 +55,7 @@ static struct hook *hook_amid(const struct attached *attached, uint64_t address)
 
     for (size_t i = 0; i < attached->image_count && !hook; i++)
         hook = hooked_image_amid(&attached->images[i], address);
-    return hook && hook->state == HOOK_OUT ? hook : NULL;
+    return hook && hook->state == HOOK_OUT && !hook->is_unwanted ? hook : NULL;
 }
 
 /* Where control goes on that was at the address; the address itself if nothing is hooked there. */
@@ -302,10 +302,16 @@ static size_t end_of_page(const struct hooked_image *image, size_t first)
     return next;
 }
 
+/* Which hooks change. */
+struct hook_change {
+    enum hook_state from, to;
+    bool is_of_wanted, is_of_unwanted; /* these alone */
+};
+
 /* Those in the one state get to the other, if the bytes are as they should be: a library that the
    program has closed meanwhile has made room for another. */
 static void write_page(const struct attached *attached, const struct hooked_image *image,
-                       size_t first, size_t end, enum hook_state from, enum hook_state to)
+                       size_t first, size_t end, const struct hook_change *change)
 {
     struct page_write page = {.start = image->hooks[first].at};
     size_t size;
@@ -318,25 +324,26 @@ static void write_page(const struct attached *attached, const struct hooked_imag
         struct hook *hook = &image->hooks[i];
         uint8_t *there = page.bytes + (hook->at - page.start);
 
-        if (hook->state != from)
+        if (hook->state != change->from ||
+            (hook->is_unwanted ? change->is_of_wanted : change->is_of_unwanted))
             continue;
         hook->state = HOOK_CHANGED;
-        if (memcmp(there, from == HOOK_OUT ? hook->before : hook->after, hook->size))
+        if (memcmp(there, change->from == HOOK_OUT ? hook->before : hook->after, hook->size))
             continue;
-        memcpy(there, from == HOOK_OUT ? hook->after : hook->before, hook->size);
-        hook->state = to;
+        memcpy(there, change->from == HOOK_OUT ? hook->after : hook->before, hook->size);
+        hook->state = change->to;
     }
     attached_put(attached, page.start, page.bytes, size);
 }
 
-static void write_hooks(struct attached *attached, enum hook_state from, enum hook_state to)
+static void write_hooks(struct attached *attached, const struct hook_change *change)
 {
     for (size_t i = 0; i < attached->image_count; i++) {
         struct hooked_image *image = &attached->images[i];
 
         for (size_t first = 0, end; first < image->hook_count; first = end) {
             end = end_of_page(image, first);
-            write_page(attached, image, first, end, from, to);
+            write_page(attached, image, first, end, change);
         }
     }
 }
@@ -356,7 +363,7 @@ bool attach_hooks_in(struct attached *attached, struct tracees *tracees, struct 
         !each_word(attached, tracees, move_word_in, failure))
         return false;
     move_threads_in(attached, tracees);
-    write_hooks(attached, HOOK_OUT, HOOK_IN);
+    write_hooks(attached, &(struct hook_change){HOOK_OUT, HOOK_IN, .is_of_wanted = true});
     attached->is_hooked = true;
     return true;
 }
@@ -367,12 +374,29 @@ bool attach_hooks_out(struct attached *attached, struct tracees *tracees, struct
         if (!each_word(attached, tracees, move_word_out, failure))
             return false;
         move_threads_out(attached, tracees);
-        write_hooks(attached, HOOK_IN, HOOK_OUT);
+        write_hooks(attached, &(struct hook_change){HOOK_IN, HOOK_OUT, false, false});
         attached->is_hooked = false;
         if (!attach_leave_begin(attached, tracees, failure))
             return false;
     }
     return attach_leave(attached, tracees, failure);
+}
+
+static bool is_missing(const struct hook *hook)
+{
+    return !hook->is_unwanted && (hook->state == HOOK_OUT || hook->state == HOOK_WAITS);
+}
+
+bool attach_hooks_change(struct attached *attached, struct tracees *tracees,
+                         struct failure *failure)
+{
+    bool is_any_missing = false;
+
+    write_hooks(attached, &(struct hook_change){HOOK_IN, HOOK_OUT, .is_of_unwanted = true});
+    for (size_t i = 0; i < attached->image_count; i++)
+        for (size_t k = 0; k < attached->images[i].hook_count; k++)
+            is_any_missing |= is_missing(&attached->images[i].hooks[k]);
+    return !is_any_missing || attach_hooks_in(attached, tracees, failure);
 }
 
 void attach_hooks_count(const struct attached *attached, unsigned long *waiting,

@@ -15,6 +15,9 @@ bool attach_hooks_prepare(struct attached *attached, struct failure *failure);
  */
 bool attach_hooks_in(struct attached *attached, struct tracees *tracees, struct failure *failure);
 
+/* What is unwanted goes, what is wanted and out comes in, but for what a thread is amid of. */
+bool attach_hooks_change(struct attached *attached, struct tracees *tracees, struct failure *failure);
+
 /* The bytes are what they were: is_hooked is false. To be called again while it fails: until nothing leads to our
    memory any more. */
 bool attach_hooks_out(struct attached *attached, struct tracees *tracees, struct failure *failure);

@@ -146,10 +146,14 @@ static void read_hooks(const struct source *source)
                 continue;
             image->hooks[image->hook_count++] = hole;
         }
+        hook.place = i;
         image->hooks[image->hook_count++] = hook;
         image->functions++;
     }
     qsort(image->hooks, image->hook_count, sizeof(*image->hooks), compare);
+    for (size_t i = 0; i < image->hook_count; i++)
+        if (!image->hooks[i].hole_target)
+            image->hook_of[image->hooks[i].place] = (uint32_t)i + 1;
     image->low = image->hook_count ? image->hooks[0].at : 0;
     image->high = image->low;
     for (size_t i = 0; i < image->hook_count; i++)
@@ -196,8 +200,10 @@ static bool read_all(struct source *source, const char *path, struct failure *fa
     image->hook_word = image->base + source->place.header.hook_rva;
     image->header = image->base + source->place.header.header_rva;
     image->hooks = calloc(2ul * source->manifest.function_count + 1, sizeof(*image->hooks));
+    image->function_count = source->manifest.function_count;
+    image->hook_of = calloc(image->function_count + 1ul, sizeof(*image->hook_of));
     source->pieces = calloc(PIECES, sizeof(*source->pieces));
-    if (!image->hooks || !source->pieces)
+    if (!image->hooks || !image->hook_of || !source->pieces)
         return fail(failure, path, "out of memory");
     read_hooks(source);
     return read_added(source) ||
@@ -235,7 +241,15 @@ void hooked_image_free(struct hooked_image *image)
 {
     free(image->path);
     free(image->hooks);
+    free(image->hook_of);
     *image = (struct hooked_image){0};
+}
+
+struct hook *hooked_image_hook_of(const struct hooked_image *image, uint32_t place)
+{
+    return place < image->function_count && image->hook_of[place]
+               ? &image->hooks[image->hook_of[place] - 1]
+               : NULL;
 }
 
 /* The last hook in front of the address, or at it; null: there is none. */

@@ -32,7 +32,9 @@ struct hook {
                        other as they were; 0: they are not */
     uint64_t hole_target; /* of a jump in a hole: where it goes; 0: it is none */
     uint8_t size;
+    bool is_unwanted; /* not to be written, and taken out if it is */
     enum hook_state state;
+    uint32_t place;   /* of its function in the manifest */
     uint8_t before[HOOK_SIZE], after[HOOK_SIZE];
 };
 
@@ -49,6 +51,8 @@ struct hooked_image {
     uint64_t hook_word, header; /* its struct image_header */
     struct hook *hooks; /* ascending by `at` */
     size_t hook_count;
+    uint32_t *hook_of; /* by place of a function: its hook's, plus 1; 0: it has none */
+    uint32_t function_count;
     uint64_t low, high; /* all of `at` to at + size lies in between */
     unsigned long functions;
     struct added_range added[HOOK_RANGES];
@@ -59,6 +63,9 @@ struct hooked_image {
 bool hooked_image_read(struct hooked_image *image, const char *path, uint64_t base, uint64_t away,
                        struct failure *failure);
 void hooked_image_free(struct hooked_image *image);
+
+/* The hook of a function, by its place in the manifest; null: it has none. */
+struct hook *hooked_image_hook_of(const struct hooked_image *image, uint32_t place);
 
 /* The hook whose first byte is there; null: there is none. */
 struct hook *hooked_image_at(const struct hooked_image *image, uint64_t address);

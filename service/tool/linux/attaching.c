@@ -14,6 +14,7 @@
 #include "service/base/process.h"
 #include "service/server/serve.h"
 #include "service/sessions/session_life.h"
+#include "service/tool/linux/attaching_overhead.h"
 
 /* After which no thread is any more in a hook that it entered before the pause, and that makes
  * contexts. */
@@ -131,8 +132,16 @@ int attaching_run(const struct options *options)
                                                    .is_quiet = options->is_quiet},
                          &counts, &failure);
     if (attached) {
+        struct attaching_overhead overhead = {.service = &service,
+                                              .attached = attached,
+                                              .pid = options->attached,
+                                              .percent = options->overhead};
+
         say_attached(options, &counts, &service);
+        if (options->overhead > 0)
+            attaching_overhead_begin(&overhead);
         serve_run(&service);
+        attaching_overhead_end(&overhead);
         detach(options, &service, attached);
         attached_free(attached);
     } else {
