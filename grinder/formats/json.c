@@ -25,7 +25,8 @@
  * "p99_ns", "p999_ns", "longest_call_ns" and "longest_call_at_ns".
  *
  * Where instructions are counted, functions and edges have "self_instructions" and
- * "total_instructions", parts "instructions".
+ * "total_instructions", parts "instructions". Functions with more calls than were counted have
+ * "calls_are_at_least": true.
  *
  * docs/profile.schema.json says it in full. A function's number is its place in "functions", of
  * which the first is the root. An edge is in the caller's module; there is one for each return
@@ -237,6 +238,8 @@ static void write_part(FILE *stream, const struct view *view, const struct part 
         fprintf(stream, "%s\n{\"function\":%" PRIu64, i ? "," : "",
                 part->functions.keys.pairs[i].a);
         write_costs(stream, view->profile, part, &part->functions.costs[i]);
+        if (view->images->functions[part->functions.keys.pairs[i].a].has_more_calls)
+            fputs(",\"calls_are_at_least\":true", stream);
         write_times(stream, call_times_of(&part->times, (uint32_t)part->functions.keys.pairs[i].a));
         putc('}', stream);
     }

@@ -58,6 +58,7 @@ struct function {
     char *name;     /* printable, never null once symbolize was called */
     char *symbol;   /* as the symbol table or the map has it; null if the name was made up */
     char *aliases;  /* its other symbols, each with its zero, a zero behind the last; or null */
+    bool has_more_calls; /* than were counted: its hooks were out for a while (unhooked.h) */
 };
 
 struct images {

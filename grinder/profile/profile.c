@@ -290,6 +290,7 @@ void profile_add(struct profile *profile, struct tree *tree, const struct images
         .thread_count = tree->thread_count,
         .samples = sample_facts(tree),
         .stacks = tree->stacks,
+        .unhooked = tree->unhooked,
         .missing_bytes = tree->missing_bytes,
     };
     copy_modules(process, tree);

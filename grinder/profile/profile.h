@@ -98,6 +98,7 @@ struct process {
     struct module_facts *modules;
     size_t module_count;
     struct sample_facts samples;
+    struct unhooked_facts unhooked;
     uint64_t missing_bytes;
     uint64_t lost_contexts;  /* those whose callers are missing */
     struct tree_node *nodes; /* by index; null unless there are events, and keeps_nodes */
@@ -169,6 +170,15 @@ static inline bool profile_has_instructions(const struct profile *profile)
 static inline const char *profile_counts(const struct profile *profile)
 {
     return profile_is_stacked(profile) ? "samples" : "calls";
+}
+
+/* Whether calls of some functions are more than were counted: function.has_more_calls. */
+static inline bool profile_has_more_calls(const struct profile *profile)
+{
+    for (size_t i = 0; i < profile->process_count; i++)
+        if (profile->processes[i].unhooked.times)
+            return true;
+    return false;
 }
 
 /* How wide a time of the part is, where times are made of samples. */

@@ -135,6 +135,13 @@ struct stack_facts {
     bool user_only; /* time in the kernel was not sampled */
 };
 
+/* Hooks that were taken out for what they cost: all zero if none were. */
+struct unhooked_facts {
+    uint64_t times; /* that one was taken out */
+    uint32_t functions;
+    double percent; /* what hooks were allowed to cost */
+};
+
 struct tree {
     const char *path;
     struct trace_header header;
@@ -160,6 +167,7 @@ struct tree {
     struct tree_run *runs;       /* [0] is none; ascending */
     size_t run_count;            /* [0] included */
     struct stack_facts stacks;
+    struct unhooked_facts unhooked;
     bool counts_instructions;    /* of functions of some module */
 };
 

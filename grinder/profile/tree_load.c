@@ -4,6 +4,7 @@
 #include "grinder/profile/jit_callers.h"
 #include "grinder/profile/samples.h"
 #include "grinder/profile/stacked_tree.h"
+#include "grinder/profile/unhooked.h"
 
 bool tree_load(struct tree *tree, const struct trace_file *file, struct images *images,
                struct failure *failure)
@@ -14,6 +15,7 @@ bool tree_load(struct tree *tree, const struct trace_file *file, struct images *
     tree_sort_hits(tree);
     copied_sites_resolve(tree, images);
     samples_read(tree, images);
+    unhooked_read(tree, images);
     jit_callers_add(tree, images);
     return true;
 }

@@ -267,6 +267,16 @@ static void write_pauses(FILE *stream, const struct trace_header *header)
                 pauses, pauses == 1 ? "" : "s");
 }
 
+static void write_unhooked(FILE *stream, const struct unhooked_facts *unhooked)
+{
+    if (unhooked->times)
+        fprintf(stream,
+                "  UNHOOKED  %" PRIu32
+                " function%s for a while, since hooks cost more than %g%%: calls are "
+                "at least what is shown (>)\n",
+                unhooked->functions, unhooked->functions == 1 ? "" : "s", unhooked->percent);
+}
+
 void process_facts_write(FILE *stream, const struct profile *profile, const struct process *process)
 {
     const struct trace_header *header = &process->header;
@@ -291,6 +301,7 @@ void process_facts_write(FILE *stream, const struct profile *profile, const stru
     else if (has_own_times)
         write_measuring(stream, process);
     write_untold_times(stream, process);
+    write_unhooked(stream, &process->unhooked);
     if (header->skipped)
         fprintf(stream, "  skipped   %" PRIu64 " calls in threads that had no state yet\n",
                 header->skipped);

@@ -119,6 +119,16 @@ static void write_modules(FILE *stream, const struct process *process, const str
     putc('\n', stream);
 }
 
+/* With > in front where there are more. */
+static void write_calls(FILE *stream, const struct images *images, const struct hot *hot)
+{
+    char text[32];
+
+    snprintf(text, sizeof(text), "%s%" PRIu64,
+             images->functions[hot->function].has_more_calls ? ">" : "", hot->costs.calls);
+    fprintf(stream, "%14s ", text);
+}
+
 static void write_hottest(FILE *stream, const struct part *part, const struct images *images,
                           const struct hot *hot, size_t count, const char *title,
                           const struct profile *profile, bool takes_out)
@@ -129,9 +139,9 @@ static void write_hottest(FILE *stream, const struct part *part, const struct im
     for (size_t i = 0; i < count; i++) {
         const struct costs *costs = &hot[i].costs;
         double scale = part->ns ? 100.0 / (double)part->ns : 0;
-        fprintf(stream, "%14" PRIu64 " %16" PRIu64 " %7.2f %16" PRIu64 " %7.2f ", costs->calls,
-                costs->self_ns, (double)costs->self_ns * scale, costs->total_ns,
-                (double)costs->total_ns * scale);
+        write_calls(stream, images, &hot[i]);
+        fprintf(stream, "%16" PRIu64 " %7.2f %16" PRIu64 " %7.2f ", costs->self_ns,
+                (double)costs->self_ns * scale, costs->total_ns, (double)costs->total_ns * scale);
         if (takes_out)
             fprintf(stream, "%6.1f ", measuring_share(costs->self_ns, costs->measuring_ns));
         fprintf(stream, " %s\n", images->functions[hot[i].function].name);
@@ -149,7 +159,8 @@ static void write_most_called(FILE *stream, const struct profile *profile, const
     for (size_t i = 0; i < count; i++) {
         const struct costs *costs = &hot[i].costs;
         double scale = part->calls ? 100.0 / (double)part->calls : 0;
-        fprintf(stream, "%14" PRIu64 " %7.2f  %s\n", costs->calls, (double)costs->calls * scale,
+        write_calls(stream, images, &hot[i]);
+        fprintf(stream, "%7.2f  %s\n", (double)costs->calls * scale,
                 images->functions[hot[i].function].name);
     }
     putc('\n', stream);
@@ -164,10 +175,10 @@ static void write_by_instructions(FILE *stream, const struct profile *profile,
     for (size_t i = 0; i < count; i++) {
         const struct costs *costs = &hot[i].costs;
         double scale = part->instructions ? 100.0 / (double)part->instructions : 0;
-        fprintf(stream, "%14" PRIu64 " %16" PRIu64 " %7.2f %16" PRIu64 " %7.2f  %s\n", costs->calls,
-                costs->self_instructions, (double)costs->self_instructions * scale,
-                costs->total_instructions, (double)costs->total_instructions * scale,
-                images->functions[hot[i].function].name);
+        write_calls(stream, images, &hot[i]);
+        fprintf(stream, "%16" PRIu64 " %7.2f %16" PRIu64 " %7.2f  %s\n", costs->self_instructions,
+                (double)costs->self_instructions * scale, costs->total_instructions,
+                (double)costs->total_instructions * scale, images->functions[hot[i].function].name);
     }
     putc('\n', stream);
 }

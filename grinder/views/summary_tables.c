@@ -120,6 +120,14 @@ static void put_calls(char text[FIGURE_ROOM], const struct summary_layout *layou
     figure_count(text, costs->calls);
 }
 
+/* Of a function that has more. */
+static void put_least_calls(char text[FIGURE_ROOM], const struct costs *costs)
+{
+    char count[FIGURE_ROOM];
+
+    snprintf(text, FIGURE_ROOM, ">%.*s", FIGURE_ROOM - 2, figure_count(count, costs->calls));
+}
+
 static void put_share_of(char text[FIGURE_ROOM], uint64_t number, uint64_t all)
 {
     figure_share(text, figure_exact(all ? 100 * (double)number / (double)all : 0));
@@ -308,7 +316,7 @@ static bool is_of_each_call(const struct column *column)
 
 /* Writes a row, or the headings, if costs is null. Returns the columns used. */
 static size_t write_cells(const struct summary_layout *layout, const struct column *columns,
-                          const struct costs *costs)
+                          const struct costs *costs, bool has_more_calls)
 {
     bool is_stacked = profile_is_stacked(layout->summary->profile);
     size_t used = 0;
@@ -317,7 +325,9 @@ static size_t write_cells(const struct summary_layout *layout, const struct colu
         char text[FIGURE_ROOM], cell[FIGURE_ROOM];
         if (layout->columns < column->from || (is_stacked && is_of_each_call(column)))
             continue;
-        if (costs)
+        if (costs && column->put == put_calls && has_more_calls)
+            put_least_calls(text, costs);
+        else if (costs)
             column->put(text, layout, costs);
         snprintf(cell, sizeof(cell), "%*s", column->width,
                  costs                                         ? text
@@ -390,13 +400,13 @@ static void write_table(const struct summary_layout *layout, const struct hottes
     hottest_sort(hottest, order);
     count = shown_count(layout, hottest, order);
     layout_write_heading(layout, table.heading);
-    used = write_cells(layout, table.columns, NULL);
+    used = write_cells(layout, table.columns, NULL, false);
     columns = name_columns(layout, used, hottest, count);
     write_name(layout, used, columns, "function", "module");
     for (size_t i = 0; i < count; i++) {
         const struct hot *hot = &hottest->functions[i];
         const struct function *function = &images->functions[hot->function];
-        write_cells(layout, table.columns, &hot->costs);
+        write_cells(layout, table.columns, &hot->costs, function->has_more_calls);
         write_name(layout, used, columns, function->name,
                    function->image ? image_name(&images->images[function->image]) : "");
     }

@@ -60,7 +60,7 @@ const struct command_option option_table[] = {
     {"exclude", 0, "PATTERN", NULL, OF(ATTACH), OPTION_EXCLUDE, OF_OTHERS,
      "attach: leave functions that match alone"},
     {"overhead", 0, "PERCENT", "0.1..1000", OF(ATTACH), OPTION_OVERHEAD, OF_OTHERS,
-     "attach: hooks that cost more than that go, and come back later"},
+     "attach: hooks that cost more go, and come back later"},
     {"output", 0, "FILE", NULL, OF(SNAPSHOT), OPTION_OUTPUT, OF_OTHERS,
      "snapshot (default: NAME-PID-N-snapshot.bin)"},
     {"interval", 0, "SECONDS", "0.1..3600", OF(TOP), OPTION_INTERVAL, OF_OTHERS,

@@ -134,11 +134,13 @@ static void say(const struct attaching_overhead *overhead, const struct overhead
     if (!overhead->service->recorder.settings->is_verbose)
         return;
     if (changes->out_count)
-        message("process %d: hooks cost %.1f%%; those of %zu functions are taken out",
-                (int)overhead->pid, changes->percent, changes->out_count);
+        message("process %d: hooks cost %.1f%%; those of %zu function%s are taken out",
+                (int)overhead->pid, changes->percent, changes->out_count,
+                changes->out_count == 1 ? "" : "s");
     if (changes->in_count)
-        message("process %d: hooks cost %.1f%%; those of %zu functions are back",
-                (int)overhead->pid, changes->percent, changes->in_count);
+        message("process %d: hooks cost %.1f%%; those of %zu function%s are back",
+                (int)overhead->pid, changes->percent, changes->in_count,
+                changes->in_count == 1 ? "" : "s");
 }
 
 static void look_at(struct attaching_overhead *overhead, const struct session *session)
