@@ -69,7 +69,7 @@ const char *attachment_path(uint64_t base)
 {
     const struct attached_image *images = (const struct attached_image *)umbra_attachment.images;
 
-    for (uint64_t i = 0; i < umbra_attachment.image_count; i++)
+    for (uint64_t i = umbra_attachment.image_count; i-- > 0;) /* there may have been another */
         if (images[i].base == base)
             return (const char *)images[i].path;
     return NULL;

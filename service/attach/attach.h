@@ -31,6 +31,11 @@ struct attached *attach_begin(const struct attach_settings *settings, struct att
 bool attach_again(struct attached *attached, const struct attach_settings *settings, struct attach_counts *counts,
                   struct failure *failure);
 
+/* Hooks images that were loaded since, if there are any, of which counts->images tells. False: the hooks have to go,
+   since exceptions would not find their way any more, or the program cannot be looked at. */
+bool attach_later(struct attached *attached, const struct attach_settings *settings, struct attach_counts *counts,
+                  struct failure *failure);
+
 /* Whether a function is to be hooked: from attach_apply on. It is told by where its image begins in the process, and
    its place in the image's manifest. False: it has no hook. */
 bool attach_want(struct attached *attached, uint64_t base, uint32_t place, bool is_wanted);

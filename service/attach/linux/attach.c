@@ -90,11 +90,11 @@ static bool while_standing(struct attached *attached, act_fn *act, struct failur
     return is_done;
 }
 
-static bool set_hook_words(const struct attached *attached, struct failure *failure)
+static bool set_hook_words(const struct attached *attached, size_t first, struct failure *failure)
 {
     uint64_t entry = attached->agent.base + attached->agent.entry;
 
-    for (size_t i = 0; i < attached->image_count; i++)
+    for (size_t i = first; i < attached->image_count; i++)
         if (!attached_put(attached, attached->images[i].hook_word, &entry, sizeof(entry)))
             return fail_because(failure, "cannot be written to: %s", strerror(errno));
     return true;
@@ -135,6 +135,32 @@ static bool has_ended(const struct attached *attached)
         return true;
     address_space_free(&space);
     return false;
+}
+
+/* Also where nothing was loaded but libgcc, which has to be told before the first exception. */
+bool attach_later(struct attached *attached, const struct attach_settings *settings,
+                  struct attach_counts *counts, struct failure *failure)
+{
+    size_t first = attached->image_count;
+    bool was_told = attached->telling;
+
+    *counts = (struct attach_counts){0};
+    if (!attach_plan_later(attached, settings, failure) ||
+        (attached->image_count > first && !attach_map_later(attached, first, failure)) ||
+        !attach_hooks_prepare(attached, first, failure))
+        return false;
+    if (attached->image_count == first && was_told == (attached->telling != 0))
+        return true;
+    attached->stopped_ms = 0;
+    if (!while_standing(attached, attach_hooks_in, failure) ||
+        !set_hook_words(attached, first, failure))
+        return false;
+    counts->stopped_ms = attached->stopped_ms;
+    for (size_t i = first; i < attached->image_count; i++) {
+        counts->images++;
+        counts->functions += attached->images[i].functions;
+    }
+    return true;
 }
 
 bool attach_want(struct attached *attached, uint64_t base, uint32_t place, bool is_wanted)
@@ -190,10 +216,10 @@ static bool enter(struct attached *attached, const struct attach_settings *setti
 
     if (!attach_map(attached, settings, failure))
         return false;
-    if (attach_hooks_prepare(attached, failure) &&
+    if (attach_hooks_prepare(attached, 0, failure) &&
         while_standing(attached, attach_hooks_in, failure)) {
         hook_what_waits(attached, counts);
-        if (set_hook_words(attached, failure)) /* from here on, the service has to answer soon */
+        if (set_hook_words(attached, 0, failure)) /* from here on, the service has to answer soon */
             return true;
     }
     if (attached->is_told || attached->is_hooked)
@@ -252,6 +278,7 @@ void attached_free(struct attached *attached)
     for (size_t i = 0; i < attached->image_count; i++)
         hooked_image_free(&attached->images[i]);
     free(attached->images);
+    free(attached->seen);
     free(attached->inside);
     attached_agent_free(&attached->agent);
     if (attached->memory >= 0)

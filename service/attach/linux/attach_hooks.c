@@ -12,9 +12,10 @@
 
 typedef void visit_fn(struct attached *attached, struct hook *hook);
 
-static void each_hook(struct attached *attached, visit_fn *visit)
+/* Of the images from that one on. */
+static void each_hook(struct attached *attached, size_t first, visit_fn *visit)
 {
-    for (size_t i = 0; i < attached->image_count; i++)
+    for (size_t i = first; i < attached->image_count; i++)
         for (size_t k = 0; k < attached->images[i].hook_count; k++)
             visit(attached, &attached->images[i].hooks[k]);
 }
@@ -217,33 +218,15 @@ static bool find_registration(struct attached *attached, struct failure *failure
                "instrument the program before it starts");
 }
 
-bool attach_hooks_prepare(struct attached *attached, struct failure *failure)
+bool attach_hooks_prepare(struct attached *attached, size_t first, struct failure *failure)
 {
-    if (!find_registration(attached, failure))
+    if (!attached->telling && !find_registration(attached, failure))
         return false;
-    each_hook(attached, find_changed);
-    for (size_t i = 0; i < attached->image_count; i++)
+    each_hook(attached, first, find_changed);
+    for (size_t i = first; i < attached->image_count; i++)
         leave_without_hole(&attached->images[i]);
-    each_hook(attached, touch_page);
+    each_hook(attached, first, touch_page);
     return true;
-}
-
-/* Exceptions find their way through thunks. A program without libgcc throws none. Where somebody
-   holds libgcc's lock, its function would wait for that, by a system call: that is not made, and
-   nothing has changed. */
-static bool tell_unwinder(struct attached *attached, struct tracees *tracees,
-                          struct failure *failure)
-{
-    struct tracee *caller = tracees_caller(tracees);
-
-    if (!attached->telling || attached->is_told)
-        return true;
-    attached->is_told =
-        caller && tracee_call_function(tracees, caller, attached->telling,
-                                       attached->agent.base + attached->agent.frames,
-                                       attached->letter.address + LETTER_STACK_SIZE,
-                                       attached->letter.address + LETTER_STACK_SIZE);
-    return attached->is_told || fail_because(failure, "has its unwinder at work all the time");
 }
 
 /* They go on in the stubs. At first none has words of its own. */
@@ -305,6 +288,7 @@ static size_t end_of_page(const struct hooked_image *image, size_t first)
 /* Which hooks change. */
 struct hook_change {
     enum hook_state from, to;
+    bool is_put;                       /* the hook's bytes are written; else the original's */
     bool is_of_wanted, is_of_unwanted; /* these alone */
 };
 
@@ -328,9 +312,9 @@ static void write_page(const struct attached *attached, const struct hooked_imag
             (hook->is_unwanted ? change->is_of_wanted : change->is_of_unwanted))
             continue;
         hook->state = HOOK_CHANGED;
-        if (memcmp(there, change->from == HOOK_OUT ? hook->before : hook->after, hook->size))
+        if (memcmp(there, change->is_put ? hook->before : hook->after, hook->size))
             continue;
-        memcpy(there, change->from == HOOK_OUT ? hook->after : hook->before, hook->size);
+        memcpy(there, change->is_put ? hook->after : hook->before, hook->size);
         hook->state = change->to;
     }
     attached_put(attached, page.start, page.bytes, size);
@@ -348,6 +332,38 @@ static void write_hooks(struct attached *attached, const struct hook_change *cha
     }
 }
 
+/* Exceptions find their way through thunks. A program without libgcc throws none. Where somebody
+   holds libgcc's lock, its function would wait for that, by a system call: that is not made, and
+   nothing has changed. */
+static bool tell_unwinder(struct attached *attached, struct tracees *tracees,
+                          struct failure *failure)
+{
+    struct tracee *caller = tracees_caller(tracees);
+
+    if (!attached->telling || attached->is_told)
+        return true;
+    attached->is_told =
+        caller && tracee_call_function(tracees, caller, attached->telling,
+                                       attached->agent.base + attached->agent.frames,
+                                       attached->letter.address + LETTER_STACK_SIZE,
+                                       attached->letter.address + LETTER_STACK_SIZE);
+    return attached->is_told || fail_because(failure, "has its unwinder at work all the time");
+}
+
+/* The C library that the function calls may be hooked by now. */
+static bool tell_without_hooks(struct attached *attached, struct tracees *tracees,
+                               struct failure *failure)
+{
+    bool is_told;
+
+    if (!attached->is_hooked || !attached->telling || attached->is_told)
+        return tell_unwinder(attached, tracees, failure);
+    write_hooks(attached, &(struct hook_change){HOOK_IN, HOOK_IN, .is_put = false});
+    is_told = tell_unwinder(attached, tracees, failure);
+    write_hooks(attached, &(struct hook_change){HOOK_IN, HOOK_IN, .is_put = true});
+    return is_told;
+}
+
 static void wait_no_more(struct attached *attached, struct hook *hook)
 {
     (void)attached;
@@ -357,13 +373,14 @@ static void wait_no_more(struct attached *attached, struct hook *hook)
 
 bool attach_hooks_in(struct attached *attached, struct tracees *tracees, struct failure *failure)
 {
-    each_hook(attached, wait_no_more);
+    each_hook(attached, 0, wait_no_more);
     if (!look_at_threads(attached, tracees, failure) ||
-        !tell_unwinder(attached, tracees, failure) ||
+        !tell_without_hooks(attached, tracees, failure) ||
         !each_word(attached, tracees, move_word_in, failure))
         return false;
     move_threads_in(attached, tracees);
-    write_hooks(attached, &(struct hook_change){HOOK_OUT, HOOK_IN, .is_of_wanted = true});
+    write_hooks(attached,
+                &(struct hook_change){HOOK_OUT, HOOK_IN, .is_put = true, .is_of_wanted = true});
     attached->is_hooked = true;
     return true;
 }
@@ -374,7 +391,7 @@ bool attach_hooks_out(struct attached *attached, struct tracees *tracees, struct
         if (!each_word(attached, tracees, move_word_out, failure))
             return false;
         move_threads_out(attached, tracees);
-        write_hooks(attached, &(struct hook_change){HOOK_IN, HOOK_OUT, false, false});
+        write_hooks(attached, &(struct hook_change){HOOK_IN, HOOK_OUT, .is_put = false});
         attached->is_hooked = false;
         if (!attach_leave_begin(attached, tracees, failure))
             return false;
@@ -392,7 +409,8 @@ bool attach_hooks_change(struct attached *attached, struct tracees *tracees,
 {
     bool is_any_missing = false;
 
-    write_hooks(attached, &(struct hook_change){HOOK_IN, HOOK_OUT, .is_of_unwanted = true});
+    write_hooks(attached,
+                &(struct hook_change){HOOK_IN, HOOK_OUT, .is_put = false, .is_of_unwanted = true});
     for (size_t i = 0; i < attached->image_count; i++)
         for (size_t k = 0; k < attached->images[i].hook_count; k++)
             is_any_missing |= is_missing(&attached->images[i].hooks[k]);

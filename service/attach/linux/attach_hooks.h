@@ -5,9 +5,9 @@
 #include "service/attach/linux/attached.h"
 #include "service/attach/linux/tracees.h"
 
-/* While the program runs: finds libgcc, and what cannot be hooked, and has the kernel make the pages private. False:
-   exceptions would not find their way. */
-bool attach_hooks_prepare(struct attached *attached, struct failure *failure);
+/* While the program runs: finds libgcc, and what cannot be hooked of the images from that one on, and has the kernel
+   make their pages private. False: exceptions would not find their way. */
+bool attach_hooks_prepare(struct attached *attached, size_t first, struct failure *failure);
 
 /*
  * Writes the hooks that are out, but for those that a thread is amid of and that it cannot be moved out of: these

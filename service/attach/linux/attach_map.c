@@ -15,6 +15,7 @@
 #include "trace/attached_agent.h"
 
 #define STRING_ROOM (PATH_MAX + 64)
+#define ENVIRONMENT 3 /* pointers */
 
 static uint64_t call(struct tracees *tracees, long number, uint64_t a, uint64_t b, uint64_t c,
                      uint64_t d, uint64_t e, uint64_t f)
@@ -33,7 +34,7 @@ static bool is_error(uint64_t result)
 static uint64_t open_there(const struct attached *attached, struct tracees *tracees,
                            const char *path)
 {
-    uint64_t place = attached->letter.address + LETTER_STACK_SIZE + LETTER_OBJECT_SIZE;
+    uint64_t place = attached->letter.address;
 
     if (!attached_put(attached, place, path, strlen(path) + 1))
         return (uint64_t)-EFAULT;
@@ -110,33 +111,52 @@ static void make_environment(const struct attach_settings *settings, char instan
         *runtime = 0;
 }
 
-/* Puts a string behind the others. */
-static uint64_t put_string(const struct attached *attached, uint64_t *at, const char *text)
+/* Puts a string behind the others; 0: there is no room. */
+static uint64_t put_string(struct attached *attached, const char *text)
 {
-    uint64_t place = *at;
+    struct letter *letter = &attached->letter;
+    uint64_t place = letter->next, size = strlen(text) + 1;
 
-    *at += strlen(text) + 1;
-    return attached_put(attached, place, text, strlen(text) + 1) ? place : 0;
+    if (letter->address + letter->size - place < size || !attached_put(attached, place, text, size))
+        return 0;
+    letter->next += size;
+    return place;
 }
 
-static bool write_letter(const struct attached *attached, const struct attach_settings *settings,
-                         struct failure *failure)
+static uint64_t environment_of(const struct letter *letter)
 {
-    uint64_t images = attached->letter.address + LETTER_STACK_SIZE + LETTER_OBJECT_SIZE;
-    uint64_t environment = images + attached->image_count * sizeof(struct attached_image);
-    uint64_t at = environment + 3 * sizeof(uint64_t), pointers[3] = {0};
-    struct attachment attachment = {environment, images, attached->image_count};
+    return letter->address + LETTER_STACK_SIZE + LETTER_OBJECT_SIZE;
+}
+
+static uint64_t images_of(const struct letter *letter)
+{
+    return environment_of(letter) + ENVIRONMENT * sizeof(uint64_t);
+}
+
+static bool write_environment(struct attached *attached, const struct attach_settings *settings)
+{
     char instance[STRING_ROOM], runtime[STRING_ROOM];
-    bool is_put;
+    uint64_t pointers[ENVIRONMENT] = {0};
 
     make_environment(settings, instance, runtime);
-    pointers[0] = put_string(attached, &at, instance);
-    pointers[1] = *runtime ? put_string(attached, &at, runtime) : 0;
-    is_put = pointers[0] && attached_put(attached, environment, pointers, sizeof(pointers));
-    for (size_t i = 0; is_put && i < attached->image_count; i++) {
+    pointers[0] = put_string(attached, instance);
+    pointers[1] = *runtime ? put_string(attached, runtime) : 0;
+    return pointers[0] &&
+           attached_put(attached, environment_of(&attached->letter), pointers, sizeof(pointers));
+}
+
+/* Images from that one on, and then how many there are. */
+static bool write_images(struct attached *attached, size_t first, struct failure *failure)
+{
+    uint64_t images = images_of(&attached->letter);
+    struct attachment attachment = {environment_of(&attached->letter), images,
+                                    attached->image_count};
+    bool is_put = true;
+
+    for (size_t i = first; is_put && i < attached->image_count; i++) {
         struct attached_image image = {
             .base = attached->images[i].base,
-            .path = put_string(attached, &at, attached->images[i].path),
+            .path = put_string(attached, attached->images[i].path),
             .header = attached->images[i].header,
         };
 
@@ -150,9 +170,9 @@ static bool write_letter(const struct attached *attached, const struct attach_se
 
 static bool map_letter(struct attached *attached, struct tracees *tracees, struct failure *failure)
 {
-    uint64_t size = LETTER_STACK_SIZE + LETTER_OBJECT_SIZE +
-                    (attached->image_count + 3) * (STRING_ROOM + sizeof(struct attached_image));
-    uint64_t address;
+    uint64_t fixed = LETTER_STACK_SIZE + LETTER_OBJECT_SIZE + ENVIRONMENT * sizeof(uint64_t) +
+                     ATTACHED_IMAGES * sizeof(struct attached_image);
+    uint64_t size = fixed + (ATTACHED_IMAGES + ENVIRONMENT) * STRING_ROOM, address;
 
     size = (size + ATTACHED_PAGE - 1) & ~(uint64_t)(ATTACHED_PAGE - 1);
     address = call(tracees, SYS_mmap, 0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
@@ -160,7 +180,7 @@ static bool map_letter(struct attached *attached, struct tracees *tracees, struc
     if (is_error(address))
         return fail_because(failure, "has no memory for %llu bytes: %s", (unsigned long long)size,
                             strerror((int)-(int64_t)address));
-    attached->letter = (struct letter){address, size};
+    attached->letter = (struct letter){address, size, address + fixed};
     return true;
 }
 
@@ -214,11 +234,30 @@ bool attach_map(struct attached *attached, const struct attach_settings *setting
     is_mapped = map_letter(attached, &tracees, failure) && map_agent(attached, &tracees, failure);
     for (size_t i = 0; is_mapped && i < attached->image_count; i++)
         is_mapped = map_image(attached, &tracees, &attached->images[i], failure);
-    is_mapped = is_mapped && write_letter(attached, settings, failure);
+    if (is_mapped && !write_environment(attached, settings))
+        is_mapped = fail_because(failure, "cannot be written to: %s", strerror(errno));
+    is_mapped = is_mapped && write_images(attached, 0, failure);
     if (!is_mapped)
         unmap(attached, &tracees);
     tracees_release(&tracees);
     return is_mapped;
+}
+
+/* One whose place was taken meanwhile has no hooks. */
+bool attach_map_later(struct attached *attached, size_t first, struct failure *failure)
+{
+    struct tracees tracees;
+    struct failure ignored;
+    bool is_written;
+
+    if (!tracees_stop_one(&tracees, attached->pid, failure))
+        return false;
+    for (size_t i = first; i < attached->image_count; i++)
+        if (!map_image(attached, &tracees, &attached->images[i], &ignored))
+            hooked_image_close(&attached->images[i]);
+    is_written = write_images(attached, first, failure);
+    tracees_release(&tracees);
+    return is_written;
 }
 
 bool attach_unmap(const struct attached *attached, struct failure *failure)

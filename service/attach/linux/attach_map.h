@@ -8,6 +8,9 @@
 /* All of it is mapped, by calls of a thread that stands meanwhile, and nothing leads there yet; or nothing is. */
 bool attach_map(struct attached *attached, const struct attach_settings *settings, struct failure *failure);
 
+/* The same for the images from that one on, beside what is mapped already. */
+bool attach_map_later(struct attached *attached, size_t first, struct failure *failure);
+
 /* Takes all of it out, and what the agent has taken since. Nothing leads there any more. False: it is still there. */
 bool attach_unmap(const struct attached *attached, struct failure *failure);
 

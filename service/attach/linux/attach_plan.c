@@ -26,14 +26,16 @@ struct planned {
     uint64_t linked; /* its first byte as linked */
     uint64_t code;   /* bytes of it */
     uint64_t away;   /* in the process */
+    size_t seen;     /* its place among those that were seen */
     char folder[PATH_MAX], output[PATH_MAX];
 };
 
 struct plan {
+    struct attached *attached;
+    const struct attach_settings *settings;
     struct planned *images;     /* room for ATTACHED_IMAGES */
     struct instrumenting *work; /* for each */
     size_t count;
-    bool is_quiet;
 };
 
 /* The linker's own code, and what unwinding needs, stay as they are. */
@@ -67,12 +69,22 @@ static bool is_that_file(const struct address_range *range)
     return stat(range->path, &status) == 0 && status.st_ino == range->inode;
 }
 
-static bool has_image(const struct plan *plan, uint64_t base)
+/* By its first byte, whatever became of it. */
+static bool was_seen(const struct attached *attached, uint64_t base)
 {
-    for (size_t i = 0; i < plan->count; i++)
-        if (plan->images[i].base == base)
+    for (size_t i = 0; i < attached->seen_count; i++)
+        if (attached->seen[i].base == base)
             return true;
     return false;
+}
+
+/* What we have mapped there ourselves. */
+static bool is_ours(const struct plan *plan, const char *path)
+{
+    size_t length = strlen(plan->settings->folder);
+
+    return !strcmp(path, plan->attached->agent.path) ||
+           (!strncmp(path, plan->settings->folder, length) && path[length] == '/');
 }
 
 /* What it takes, and how long it takes. */
@@ -128,22 +140,25 @@ static bool place(struct planned *image, const char *folder, size_t number, stru
 
 static void leave_alone(const struct plan *plan, const char *path, const struct failure *why)
 {
-    if (!plan->is_quiet)
+    if (!plan->settings->is_quiet)
         message("%s: left alone: %s", path, why->text);
 }
 
-static void plan_image(struct plan *plan, const char *path, uint64_t base,
-                       const struct attach_settings *settings, struct address_space *space)
+static void plan_image(struct plan *plan, const char *path, uint64_t base, uint64_t inode,
+                       struct address_space *space)
 {
+    struct attached *attached = plan->attached;
     struct planned *image = &plan->images[plan->count];
     struct failure why;
 
-    *image = (struct planned){.path = strdup(path), .base = base};
+    *image = (struct planned){.path = strdup(path), .base = base, .seen = attached->seen_count};
+    attached->seen[attached->seen_count++] = (struct seen_image){base, inode, ATTACHED_IMAGES};
     if (!image->path)
         fail_because(&why, "out of memory");
     else if (!measure(image))
         fail_because(&why, "cannot be read as an ELF file");
-    else if (reserve(image, space, &why) && place(image, settings->folder, plan->count, &why)) {
+    else if (reserve(image, space, &why) &&
+             place(image, plan->settings->folder, image->seen, &why)) {
         plan->work[plan->count++] = (struct instrumenting){
             .original = image->path,
             .output = image->output,
@@ -156,20 +171,20 @@ static void plan_image(struct plan *plan, const char *path, uint64_t base,
     free(image->path);
 }
 
-/* Of each image of the process, its place. */
-static void plan_images(struct plan *plan, const struct attach_settings *settings,
-                        struct address_space *space)
+/* Of each image of the process that was not seen before, its place. */
+static void plan_images(struct plan *plan, struct address_space *space)
 {
-    for (size_t i = 0; i < space->count && plan->count < ATTACHED_IMAGES; i++) {
+    for (size_t i = 0; i < space->count && plan->attached->seen_count < ATTACHED_IMAGES; i++) {
         const struct address_range *range = &space->ranges[i];
+        uint64_t inode = range->inode;
         uint64_t base = range->is_executable && !range->is_shared && !is_left_out(range->path) &&
-                                is_that_file(range)
+                                !is_ours(plan, range->path) && is_that_file(range)
                             ? base_of(space, i)
                             : 0;
-        char *path = base && !has_image(plan, base) ? strdup(range->path) : NULL;
+        char *path = base && !was_seen(plan->attached, base) ? strdup(range->path) : NULL;
 
         if (path) /* places that are taken move the ranges */
-            plan_image(plan, path, base, settings, space);
+            plan_image(plan, path, base, inode, space);
         free(path);
     }
 }
@@ -184,7 +199,7 @@ static void read_images(struct plan *plan, struct attached *attached)
         if (work->is_done &&
             hooked_image_read(&attached->images[attached->image_count], planned->output,
                               planned->base, planned->away, &work->failure)) {
-            attached->image_count++;
+            attached->seen[planned->seen].image = attached->image_count++;
             continue;
         }
         rmdir(planned->folder);
@@ -192,12 +207,17 @@ static void read_images(struct plan *plan, struct attached *attached)
     }
 }
 
-static bool plan_begin(struct plan *plan, struct attached *attached, struct failure *failure)
+static bool plan_begin(struct plan *plan, struct failure *failure)
 {
+    struct attached *attached = plan->attached;
+
     plan->images = calloc(ATTACHED_IMAGES, sizeof(*plan->images));
     plan->work = calloc(ATTACHED_IMAGES, sizeof(*plan->work));
-    attached->images = calloc(ATTACHED_IMAGES, sizeof(*attached->images));
-    return (plan->images && plan->work && attached->images) ||
+    if (!attached->images)
+        attached->images = calloc(ATTACHED_IMAGES, sizeof(*attached->images));
+    if (!attached->seen)
+        attached->seen = calloc(ATTACHED_IMAGES, sizeof(*attached->seen));
+    return (plan->images && plan->work && attached->images && attached->seen) ||
            fail_because(failure, "out of memory");
 }
 
@@ -209,23 +229,62 @@ static void plan_free(struct plan *plan)
     free(plan->work);
 }
 
+/* False: out of memory. */
+static bool plan(struct attached *attached, const struct attach_settings *settings,
+                 struct address_space *space, struct failure *failure)
+{
+    struct plan plan = {.attached = attached, .settings = settings};
+    bool is_begun = plan_begin(&plan, failure);
+
+    if (is_begun) {
+        plan_images(&plan, space);
+        instrumenting_run(plan.work, plan.count, attached->agent.path, settings->filters);
+        read_images(&plan, attached);
+    }
+    plan_free(&plan);
+    return is_begun;
+}
+
 bool attach_plan(struct attached *attached, const struct attach_settings *settings,
                  struct failure *failure)
 {
-    struct plan plan = {.is_quiet = settings->is_quiet};
     struct address_space space;
-    bool is_begun;
+    bool is_planned;
 
     if (!make_folder(settings->folder, failure) ||
         !address_space_read(&space, attached->pid, failure))
         return false;
-    is_begun = plan_begin(&plan, attached, failure) && attach_check_mapped(&space, failure);
-    if (is_begun)
-        plan_images(&plan, settings, &space);
+    is_planned = attach_check_mapped(&space, failure) && plan(attached, settings, &space, failure);
     address_space_free(&space);
-    instrumenting_run(plan.work, plan.count, attached->agent.path, settings->filters);
-    read_images(&plan, attached);
-    plan_free(&plan);
-    return attached->image_count ||
-           (is_begun && fail_because(failure, "expected functions to hook, found none"));
+    return is_planned && (attached->image_count ||
+                          fail_because(failure, "expected functions to hook, found none"));
+}
+
+/* Its hooks have gone with it; what was added for it stays, as calls may be under way. */
+static void forget_closed(struct attached *attached, const struct address_space *space)
+{
+    for (size_t i = 0; i < attached->seen_count; i++) {
+        struct seen_image *seen = &attached->seen[i];
+        const struct address_range *range = seen->base ? address_space_at(space, seen->base) : NULL;
+
+        if (!seen->base || (range && range->inode == seen->inode))
+            continue;
+        seen->base = 0;
+        if (seen->image < ATTACHED_IMAGES)
+            hooked_image_close(&attached->images[seen->image]);
+    }
+}
+
+bool attach_plan_later(struct attached *attached, const struct attach_settings *settings,
+                       struct failure *failure)
+{
+    struct address_space space;
+    bool is_planned;
+
+    if (!address_space_read(&space, attached->pid, failure))
+        return false;
+    forget_closed(attached, &space);
+    is_planned = plan(attached, settings, &space, failure);
+    address_space_free(&space);
+    return is_planned;
 }

@@ -18,10 +18,18 @@
 /*
  * Memory of ours in the process:
  *
- *      | stack of calls | libgcc's object | struct attached_image[] | environment[3] | strings … |
+ *      | path of a file … stack of calls | libgcc's object | environment[3] | struct attached_image[] | strings … |
+ *      ^ address                  LETTER_STACK_SIZE                          ATTACHED_IMAGES           ^ next
  */
 struct letter {
     uint64_t address, size;
+    uint64_t next; /* where there is room for a string */
+};
+
+/* An image that was looked at. */
+struct seen_image {
+    uint64_t base, inode; /* base 0: it was closed */
+    size_t image;         /* its place among those with hooks; ATTACHED_IMAGES: it has none */
 };
 
 struct attached {
@@ -30,6 +38,8 @@ struct attached {
     struct attached_agent agent;
     struct hooked_image *images; /* room for ATTACHED_IMAGES */
     size_t image_count;
+    struct seen_image *seen; /* room for ATTACHED_IMAGES */
+    size_t seen_count;
     struct letter letter;
     uint64_t telling, forgetting; /* libgcc's functions in the process; 0: it has no libgcc */
     bool is_told;                 /* libgcc, of the agent's unwind information */

@@ -245,6 +245,14 @@ void hooked_image_free(struct hooked_image *image)
     *image = (struct hooked_image){0};
 }
 
+void hooked_image_close(struct hooked_image *image)
+{
+    image->hook_count = 0;
+    image->function_count = 0;
+    image->functions = 0;
+    image->low = image->high = 0;
+}
+
 struct hook *hooked_image_hook_of(const struct hooked_image *image, uint32_t place)
 {
     return place < image->function_count && image->hook_of[place]

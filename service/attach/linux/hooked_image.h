@@ -64,6 +64,9 @@ bool hooked_image_read(struct hooked_image *image, const char *path, uint64_t ba
                        struct failure *failure);
 void hooked_image_free(struct hooked_image *image);
 
+/* The process has closed it: no byte of it is there any more. What was added stays. */
+void hooked_image_close(struct hooked_image *image);
+
 /* The hook of a function, by its place in the manifest; null: it has none. */
 struct hook *hooked_image_hook_of(const struct hooked_image *image, uint32_t place);
 

@@ -14,6 +14,7 @@
 #include "service/base/process.h"
 #include "service/server/serve.h"
 #include "service/sessions/session_life.h"
+#include "service/tool/linux/attaching_later.h"
 #include "service/tool/linux/attaching_overhead.h"
 
 /* After which no thread is any more in a hook that it entered before the pause, and that makes
@@ -98,10 +99,32 @@ static bool find_folder(const struct options *options, const struct service *ser
     return length > 0 && length < PATH_MAX;
 }
 
+/* Until it is told to stop, or the program has ended. */
+static void serve(const struct options *options, struct service *service, struct attached *attached,
+                  const struct attach_settings *settings)
+{
+    struct attaching_later later = {.service = service, .attached = attached, .settings = settings};
+    struct attaching_overhead overhead = {.service = service,
+                                          .attached = attached,
+                                          .pid = options->attached,
+                                          .percent = options->overhead};
+
+    attaching_later_begin(&later);
+    if (options->overhead > 0)
+        attaching_overhead_begin(&overhead);
+    serve_run(service);
+    attaching_overhead_end(&overhead);
+    attaching_later_end(&later);
+}
+
 int attaching_run(const struct options *options)
 {
     const struct service_settings settings = {.instance = options->instance,
                                               .recording = &options->recording};
+    struct attach_settings attaching = {.pid = options->attached,
+                                        .instance = options->instance,
+                                        .filters = options->filters,
+                                        .is_quiet = options->is_quiet};
     struct service service;
     struct event_source gone = {.fd = -1};
     struct attach_counts counts;
@@ -115,6 +138,8 @@ int attaching_run(const struct options *options)
         serve_close(&service);
         return EXIT_FAILED;
     }
+    attaching.socket_path = service.endpoint.socket_path;
+    attaching.folder = folder;
     gone.fd = process_watch(options->attached);
     if (gone.fd < 0 || !service_watch(&service, &gone, gone.fd, process_is_gone_now))
         fail_because(&failure, "process %d: cannot be watched: %s", (int)options->attached,
@@ -123,25 +148,10 @@ int attaching_run(const struct options *options)
         fail(&failure, service.recorder.trace_dir.path,
              "its path cannot be found, or is too long; give another --trace-dir");
     else
-        attached =
-            attach_begin(&(struct attach_settings){.pid = options->attached,
-                                                   .instance = options->instance,
-                                                   .socket_path = service.endpoint.socket_path,
-                                                   .folder = folder,
-                                                   .filters = options->filters,
-                                                   .is_quiet = options->is_quiet},
-                         &counts, &failure);
+        attached = attach_begin(&attaching, &counts, &failure);
     if (attached) {
-        struct attaching_overhead overhead = {.service = &service,
-                                              .attached = attached,
-                                              .pid = options->attached,
-                                              .percent = options->overhead};
-
         say_attached(options, &counts, &service);
-        if (options->overhead > 0)
-            attaching_overhead_begin(&overhead);
-        serve_run(&service);
-        attaching_overhead_end(&overhead);
+        serve(options, &service, attached, &attaching);
         detach(options, &service, attached);
         attached_free(attached);
     } else {
