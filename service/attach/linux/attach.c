@@ -37,9 +37,10 @@
 #include "service/attach/linux/attached.h"
 #include "service/attach/linux/tracees.h"
 
-#define MOST_STOPS 40 /* tries to find all threads where they can be stopped */
-#define MOST_TURNS 20 /* for functions that threads are amid of */
-#define PAUSE_NS   20000000
+#define MOST_STOPS  40 /* tries to find all threads where they can be stopped: 5 s */
+#define TRIES_ALIKE 8
+#define MOST_TURNS  20 /* for functions that threads are amid of */
+#define PAUSE_NS    20000000
 
 const char *attached_base_name(const char *path)
 {
@@ -58,15 +59,13 @@ bool attached_put(const struct attached *attached, uint64_t address, const void 
     return pwrite(attached->memory, bytes, size, (off_t)address) == (ssize_t)size;
 }
 
-static double now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
-}
-
 typedef bool act_fn(struct attached *attached, struct tracees *tracees, struct failure *failure);
+
+/* 20 ms at first, then 40, 80, 160, 320: one of a thousand threads may have its turn seldom. */
+static void pause_after(int tries)
+{
+    nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS << (tries - 1) / TRIES_ALIKE}, NULL);
+}
 
 /* Tries until all threads can be stopped, and may be. */
 static bool while_standing(struct attached *attached, act_fn *act, struct failure *failure)
@@ -75,17 +74,14 @@ static bool while_standing(struct attached *attached, act_fn *act, struct failur
     bool is_done = false;
 
     for (int i = 0; i < MOST_STOPS && !is_done; i++) {
-        double begun;
-
         if (i)
-            nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
-        begun = now_ms();
+            pause_after(i);
         if (!tracees_stop(&tracees, attached->pid, failure))
             continue;
         is_done = act(attached, &tracees, failure);
         tracees_release(&tracees);
-        if (now_ms() - begun > attached->stopped_ms)
-            attached->stopped_ms = now_ms() - begun;
+        if (tracees.stood_ms > attached->stopped_ms)
+            attached->stopped_ms = tracees.stood_ms;
     }
     return is_done;
 }
@@ -185,7 +181,7 @@ static bool unmap(const struct attached *attached, struct failure *failure)
     bool is_unmapped = attach_unmap(attached, failure);
 
     for (int i = 1; i < MOST_STOPS && !is_unmapped; i++) {
-        nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+        pause_after(i);
         is_unmapped = attach_unmap(attached, failure);
     }
     return is_unmapped;

@@ -5,6 +5,7 @@
 #ifndef UMBRA_SERVICE_TRACEES_H
 #define UMBRA_SERVICE_TRACEES_H
 
+#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -32,6 +33,11 @@ struct tracees {
     struct tracee *items;
     size_t count, room;
     uint64_t syscall_at; /* address of a `syscall` instruction there */
+    int64_t begun_us; /* when the first was told to stop */
+    double stood_ms;  /* until the last ran on: once they are released */
+    bool hurries; /* this thread was put in front of all others; what it was: */
+    int policy;
+    struct sched_param priority;
 };
 
 /*
