@@ -1,0 +1,82 @@
+#!/bin/bash
+# What a program does after it was attached to has the tree of calls of the same program instrumented beforehand,
+# its libraries as well: recursion, callbacks, exceptions, longjmp, and what the libraries call for these.
+# needs: g++
+# seconds: 20
+. "$(dirname "$0")/lib.sh"
+
+# begun COMMAND…: in the background; its number in $pid
+begun()
+{
+    : >said
+    "$@" >said &
+    started+=($!)
+    until pid=$(head -n 1 said) && [[ $pid ]]; do
+        kill -0 "${started[-1]}" || fail "$1 did not begin"
+        sleep 0.01
+    done
+}
+
+turned()
+{
+    kill -USR1 "$pid"
+    until grep -q '^turn 1' said; do
+        kill -0 "$pid" || fail "it ended"
+        sleep 0.01
+    done
+}
+
+attached()
+{
+    begun ./native/attached_tree
+    call_trace_service attach "$pid" --trace-dir=attached --timing="$1" 2>attach.log &
+    until grep -q 'are hooked' attach.log; do
+        kill -0 $! || { cat attach.log >&2; fail "cannot attach"; }
+        sleep 0.01
+    done
+    turned
+    call_trace_service detach "$pid" >detach.log
+    kill "$pid"
+}
+
+beforehand()
+{
+    call_trace_service start --instance-id=beforehand --trace-dir=instrumented.traces --timing="$1" 2>service.log &
+    until [[ -S run/umbra/beforehand.socket ]]; do sleep 0.01; done
+    begun env UMBRA_INSTANCE_ID=beforehand LD_LIBRARY_PATH="$work/libraries" ./instrumented/attached_tree
+    turned
+    kill "$pid"
+    wait "${started[-1]}"
+    kill "$(<run/umbra/beforehand.lock)"
+    wait
+}
+
+# tree TRACE…: of a turn, a line for each context. What libgcc calls to find tables of frames is no part of it: who is
+# attached to has tables at other places.
+tree()
+{
+    local of_unwinder='_dl_find_object|[_a-z]*strlen[_0-9a-z]*|pthread_mutex_(un)?lock|malloc|cfree'
+    grinder --mode=profile --output-format=folded --weight=calls --output-file=folded "$@"
+    sed -nE 's/[.]so[.0-9]*!/!/g; s/^.*;turn\(\);/turn();/p' folded |
+        grep -vE ";(__cxa_throw|throws\(int\));($of_unwinder)[ ;]" | sort
+}
+
+build attached_tree attached_tree.cpp -O1
+ldd native/attached_tree | awk '/=> \// && !/libgcc_s/ { print $3 }' >files
+mkdir libraries
+while read -r file; do
+    instrument "$file" -o "libraries/$(basename "$file")" --how=prologue -q
+done <files
+instrumented attached_tree --how=prologue
+
+for timing in adaptive exact none; do
+    rm -rf attached instrumented.traces
+    attached $timing
+    beforehand $timing
+    tree attached/*.bin >found
+    tree instrumented.traces/*-"$pid"-*.bin >expected
+    diff expected found >differences || { head -n 40 differences >&2; fail "the trees differ, $timing"; }
+    for call in 'fib\(int\);fib' '__cxa_throw' 'by_value' 'jumps\(int\);jumps' 'odd\(int\);even' 'sorts.*malloc'; do
+        contains found "$call"
+    done
+done
