@@ -219,6 +219,41 @@ equal "lua" "$(tail -n 1 said)" ended
 contains summary 'state +ended without exit'
 contains summary 'luaV|lua5.4!'
 
+echo '-- many libraries, and little room for their stubs, as addresses are not random'
+rm -rf traces
+mkdir libraries
+for ((library = 0; library < 80; library++)); do
+    printf 'int of_%d(int n) { volatile int sum = n; return sum + %d; }\n' $library $library >library.c
+    gcc -O1 -shared -fPIC library.c -o libraries/lib$library.so
+    echo "int of_$library(int n);" >>declared
+    echo "of_$library(1);" >>called
+done
+cat declared - >many.c <<END
+#include <stdio.h>
+#include <unistd.h>
+int main(void)
+{
+    printf("%d\\n", getpid());
+    for (fflush(stdout);; usleep(1000)) {
+        $(<called)
+    }
+}
+END
+gcc many.c libraries/*.so -Wl,-rpath,"$PWD/libraries" -o many
+not_random=(setarch -R)
+"${not_random[@]}" true 2>/dev/null || not_random=() # some containers forbid it
+runs "${not_random[@]}" ./many
+attached
+contains attach.log ' of 82 images are hooked'
+! grep 'left alone' attach.log || fail "libraries were left alone"
+sleep 0.1
+detached
+gone
+same_code
+kill -KILL "$pid"
+"$BUILD/grinder/grinder" --mode=profile --output-format=tsv --output-file=functions traces/*.bin
+equal "libraries that were called" "$(cut -f 4 functions | grep -c '^of_')" 80
+
 echo '-- who is refused'
 # refused PATTERN WORD…
 refused()

@@ -16,7 +16,14 @@
 
 #define REACH (0x7fffffffull - (64u << 20)) /* of what is away, from the image's first byte */
 #define FAR   (1ull << 30)                  /* from an image: its heap may grow meanwhile */
-#define SPARE (32ull << 20) /* room for what is added to an image, beside twice its size */
+#define TOP   0x7ffffffff000ull             /* where a program's addresses end */
+
+/* Room for what is added to an image, beside twice its size. Functions of a dozen bytes, one behind
+   the other, add nine times their code. There may be little room: 128 MB for all libraries, where
+   addresses are not random. */
+#define SPARE_OF_CODE 8
+#define SPARE_LEAST   (256ull << 10)
+#define SPARE_MOST    (32ull << 20)
 
 /* An image of the process. */
 struct planned {
@@ -115,13 +122,21 @@ static bool make_folder(const char *path, struct failure *failure)
            fail(failure, path, "cannot make it: %s", strerror(errno));
 }
 
+static uint64_t room_of(const struct planned *image)
+{
+    uint64_t spare = SPARE_LEAST + SPARE_OF_CODE * image->code;
+
+    return 2 * image->size + (spare < SPARE_MOST ? spare : SPARE_MOST);
+}
+
 static bool reserve(struct planned *image, struct address_space *space, struct failure *failure)
 {
-    uint64_t end = image->base + image->size, room = 2 * image->size + SPARE;
+    uint64_t end = image->base + image->size, room = room_of(image);
+    uint64_t farthest = image->base + REACH < TOP ? image->base + REACH : TOP;
 
-    image->away = address_space_gap(space, end + FAR, image->base + REACH, room);
+    image->away = address_space_gap(space, end + FAR, farthest, room);
     if (!image->away)
-        image->away = address_space_gap(space, end, image->base + REACH, room);
+        image->away = address_space_gap(space, end, farthest, room);
     if (!image->away)
         return fail_because(failure, "no room for stubs within 2 GB of it");
     return address_space_take(space, image->away, image->away + room) ||
