@@ -31,7 +31,7 @@
 struct attached_image {
     uint64_t base;
     uint64_t path; /* of the file that has the manifest: zero-terminated, absolute */
-    uint64_t header; /* its struct image_header */
+    uint64_t header; /* its struct image_header; 0: it has no hooks */
 };
 
 struct attachment {

@@ -45,7 +45,8 @@ static void register_images(void)
     struct guard guard = guard_take();
 
     for (uint64_t i = 0; i < umbra_attachment.image_count && session.state == SESSION_RUNNING; i++)
-        module_register((struct image_header *)images[i].header);
+        if (images[i].header)
+            module_register((struct image_header *)images[i].header);
     guard_release(guard);
 }
 

@@ -91,7 +91,8 @@ static bool set_hook_words(const struct attached *attached, size_t first, struct
     uint64_t entry = attached->agent.base + attached->agent.entry;
 
     for (size_t i = first; i < attached->image_count; i++)
-        if (!attached_put(attached, attached->images[i].hook_word, &entry, sizeof(entry)))
+        if (attached->images[i].hook_count &&
+            !attached_put(attached, attached->images[i].hook_word, &entry, sizeof(entry)))
             return fail_because(failure, "cannot be written to: %s", strerror(errno));
     return true;
 }
@@ -142,7 +143,7 @@ bool attach_later(struct attached *attached, const struct attach_settings *setti
 
     *counts = (struct attach_counts){0};
     if (!attach_plan_later(attached, settings, failure) ||
-        (attached->image_count > first && !attach_map_later(attached, first, failure)) ||
+        (attached->image_count > first && !attach_map_later(attached, settings, first, failure)) ||
         !attach_hooks_prepare(attached, first, failure))
         return false;
     if (attached->image_count == first && was_told == (attached->telling != 0))

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "service/attach/linux/tracees.h"
+#include "service/base/message.h"
 #include "support/bounded_file.h"
 #include "trace/attached_agent.h"
 
@@ -157,7 +158,7 @@ static bool write_images(struct attached *attached, size_t first, struct failure
         struct attached_image image = {
             .base = attached->images[i].base,
             .path = put_string(attached, attached->images[i].path),
-            .header = attached->images[i].header,
+            .header = attached->images[i].hook_count ? attached->images[i].header : 0,
         };
 
         is_put =
@@ -222,7 +223,23 @@ static void unmap(const struct attached *attached, struct tracees *tracees)
         call(tracees, SYS_munmap, attached->letter.address, attached->letter.size, 0, 0, 0, 0);
 }
 
-/* All of it, or nothing. */
+/* The place of one may have been taken meanwhile: it has no hooks then. */
+static void map_images(struct attached *attached, struct tracees *tracees, size_t first,
+                       bool is_quiet)
+{
+    for (size_t i = first; i < attached->image_count; i++) {
+        struct hooked_image *image = &attached->images[i];
+        struct failure failure;
+
+        if (map_image(attached, tracees, image, &failure))
+            continue;
+        if (!is_quiet)
+            message("%s: left alone", failure.text);
+        hooked_image_close(image);
+    }
+}
+
+/* The agent and its letter, or nothing. */
 bool attach_map(struct attached *attached, const struct attach_settings *settings,
                 struct failure *failure)
 {
@@ -232,8 +249,8 @@ bool attach_map(struct attached *attached, const struct attach_settings *setting
     if (!tracees_stop_one(&tracees, attached->pid, failure))
         return false;
     is_mapped = map_letter(attached, &tracees, failure) && map_agent(attached, &tracees, failure);
-    for (size_t i = 0; is_mapped && i < attached->image_count; i++)
-        is_mapped = map_image(attached, &tracees, &attached->images[i], failure);
+    if (is_mapped)
+        map_images(attached, &tracees, 0, settings->is_quiet);
     if (is_mapped && !write_environment(attached, settings))
         is_mapped = fail_because(failure, "cannot be written to: %s", strerror(errno));
     is_mapped = is_mapped && write_images(attached, 0, failure);
@@ -243,18 +260,15 @@ bool attach_map(struct attached *attached, const struct attach_settings *setting
     return is_mapped;
 }
 
-/* One whose place was taken meanwhile has no hooks. */
-bool attach_map_later(struct attached *attached, size_t first, struct failure *failure)
+bool attach_map_later(struct attached *attached, const struct attach_settings *settings,
+                      size_t first, struct failure *failure)
 {
     struct tracees tracees;
-    struct failure ignored;
     bool is_written;
 
     if (!tracees_stop_one(&tracees, attached->pid, failure))
         return false;
-    for (size_t i = first; i < attached->image_count; i++)
-        if (!map_image(attached, &tracees, &attached->images[i], &ignored))
-            hooked_image_close(&attached->images[i]);
+    map_images(attached, &tracees, first, settings->is_quiet);
     is_written = write_images(attached, first, failure);
     tracees_release(&tracees);
     return is_written;

@@ -204,6 +204,28 @@ static void plan_images(struct plan *plan, struct address_space *space)
     }
 }
 
+/* What was added may be more than was thought. */
+static bool fits(const struct planned *planned, const struct hooked_image *image,
+                 struct failure *failure)
+{
+    const struct added_range *last = &image->added[image->added_count - 1];
+
+    return last->address + last->size - planned->away <= room_of(planned) ||
+           fail_because(failure, "its stubs need more room than %llu KB",
+                        (unsigned long long)room_of(planned) >> 10);
+}
+
+static bool read_image(const struct planned *planned, struct hooked_image *image,
+                       struct failure *failure)
+{
+    if (!hooked_image_read(image, planned->output, planned->base, planned->away, failure))
+        return false;
+    if (fits(planned, image, failure))
+        return true;
+    hooked_image_free(image);
+    return false;
+}
+
 /* What could be instrumented becomes the images to be hooked. */
 static void read_images(struct plan *plan, struct attached *attached)
 {
@@ -212,8 +234,7 @@ static void read_images(struct plan *plan, struct attached *attached)
         struct instrumenting *work = &plan->work[i];
 
         if (work->is_done &&
-            hooked_image_read(&attached->images[attached->image_count], planned->output,
-                              planned->base, planned->away, &work->failure)) {
+            read_image(planned, &attached->images[attached->image_count], &work->failure)) {
             attached->seen[planned->seen].image = attached->image_count++;
             continue;
         }
