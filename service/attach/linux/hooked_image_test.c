@@ -16,8 +16,9 @@
 
 #include <cmocka.h>
 
-#define AWAY 0x40000000ull
-#define JUMP 0xe9
+#define AWAY      0x40000000ull
+#define JUMP      0xe9
+#define JUMP_SIZE 5
 
 static char folder[] = "/tmp/umbra-hooked_image.XXXXXX";
 static char own[PATH_MAX], hooked[64], other[64];
@@ -109,6 +110,50 @@ static void test_hooks_are_of_the_code_in_memory(void **state)
     }
     assert_true(image.functions <= image.hook_count && image.functions <= functions);
     address_space_free(&space);
+    hooked_image_free(&image);
+}
+
+/* The jump in a hole leads to a stub, as the jump of a hook does; it is of no function. */
+static void test_holes_lead_to_stubs(void **state)
+{
+    struct hooked_image image;
+    struct failure failure;
+
+    (void)state;
+    assert_true(hooked_image_read(&image, hooked, base, base + AWAY, &failure));
+    for (size_t i = 0; i < image.hook_count; i++) {
+        const struct hook *hook = &image.hooks[i], *hole;
+        int32_t distance;
+
+        assert_true(!hook->hole_target || hook->hole_target > base + AWAY);
+        if (!hook->hole_target)
+            assert_ptr_equal(hooked_image_hook_of(&image, hook->place), hook);
+        if (!hook_hole(hook))
+            continue;
+        hole = hooked_image_at(&image, hook_hole(hook));
+        assert_non_null(hole);
+        memcpy(&distance, hole->after + 1, sizeof(distance));
+        assert_int_equal(hole->hole_target, hole->at + JUMP_SIZE + (uint64_t)(int64_t)distance);
+    }
+    hooked_image_free(&image);
+}
+
+static void test_a_closed_image_has_no_hooks(void **state)
+{
+    struct hooked_image image;
+    struct failure failure;
+    uint64_t at;
+    uint32_t place;
+
+    (void)state;
+    assert_true(hooked_image_read(&image, hooked, base, base + AWAY, &failure));
+    at = image.hooks[0].at;
+    place = image.hooks[0].place;
+    hooked_image_close(&image);
+    assert_null(hooked_image_at(&image, at));
+    assert_null(hooked_image_amid(&image, at + 1));
+    assert_null(hooked_image_hook_of(&image, place));
+    assert_int_equal(image.added_count, HOOK_RANGES);
     hooked_image_free(&image);
 }
 
@@ -253,6 +298,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hooks_are_of_the_code_in_memory),
+        cmocka_unit_test(test_holes_lead_to_stubs),
+        cmocka_unit_test(test_a_closed_image_has_no_hooks),
         cmocka_unit_test(test_function_is_found),
         cmocka_unit_test(test_what_was_added_is_away),
         cmocka_unit_test(test_hooks_by_address),
