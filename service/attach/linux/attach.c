@@ -37,6 +37,7 @@
 #include "service/attach/linux/attached.h"
 #include "service/attach/linux/tracees.h"
 
+#define FEW_STOPS   5  /* while the service has others to serve */
 #define MOST_STOPS  40 /* tries to find all threads where they can be stopped: 5 s */
 #define TRIES_ALIKE 8
 #define MOST_TURNS  20 /* for functions that threads are amid of */
@@ -68,12 +69,13 @@ static void pause_after(int tries)
 }
 
 /* Tries until all threads can be stopped, and may be. */
-static bool while_standing(struct attached *attached, act_fn *act, struct failure *failure)
+static bool while_standing(struct attached *attached, act_fn *act, int tries,
+                           struct failure *failure)
 {
     struct tracees tracees;
     bool is_done = false;
 
-    for (int i = 0; i < MOST_STOPS && !is_done; i++) {
+    for (int i = 0; i < tries && !is_done; i++) {
         if (i)
             pause_after(i);
         if (!tracees_stop(&tracees, attached->pid, failure))
@@ -117,7 +119,7 @@ static void hook_what_waits(struct attached *attached, struct attach_counts *cou
     attach_hooks_count(attached, &counts->waiting, &counts->changed);
     for (int i = 0; i < MOST_TURNS && counts->waiting; i++) {
         nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
-        while_standing(attached, attach_hooks_in, &ignored);
+        while_standing(attached, attach_hooks_in, FEW_STOPS, &ignored);
         attach_hooks_count(attached, &counts->waiting, &counts->changed);
     }
 }
@@ -149,7 +151,7 @@ bool attach_later(struct attached *attached, const struct attach_settings *setti
     if (attached->image_count == first && was_told == (attached->telling != 0))
         return true;
     attached->stopped_ms = 0;
-    if (!while_standing(attached, attach_hooks_in, failure) ||
+    if (!while_standing(attached, attach_hooks_in, MOST_STOPS, failure) ||
         !set_hook_words(attached, first, failure))
         return false;
     counts->stopped_ms = attached->stopped_ms;
@@ -174,7 +176,7 @@ bool attach_want(struct attached *attached, uint64_t base, uint32_t place, bool 
 
 bool attach_apply(struct attached *attached, struct failure *failure)
 {
-    return while_standing(attached, attach_hooks_change, failure);
+    return while_standing(attached, attach_hooks_change, FEW_STOPS, failure);
 }
 
 static bool unmap(const struct attached *attached, struct failure *failure)
@@ -190,7 +192,7 @@ static bool unmap(const struct attached *attached, struct failure *failure)
 
 enum attach_ended attach_end(struct attached *attached, struct failure *failure)
 {
-    if (while_standing(attached, attach_hooks_out, failure) && unmap(attached, failure))
+    if (while_standing(attached, attach_hooks_out, MOST_STOPS, failure) && unmap(attached, failure))
         return ATTACH_GONE;
     if (has_ended(attached))
         return ATTACH_GONE;
@@ -214,7 +216,7 @@ static bool enter(struct attached *attached, const struct attach_settings *setti
     if (!attach_map(attached, settings, failure))
         return false;
     if (attach_hooks_prepare(attached, 0, failure) &&
-        while_standing(attached, attach_hooks_in, failure)) {
+        while_standing(attached, attach_hooks_in, MOST_STOPS, failure)) {
         hook_what_waits(attached, counts);
         if (set_hook_words(attached, 0, failure)) /* from here on, the service has to answer soon */
             return true;

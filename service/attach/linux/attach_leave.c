@@ -54,6 +54,7 @@ struct turn {
     struct address_space space;
     struct attached_memory memory;
     const struct address_range *unwinder; /* libgcc's code; null: there is none */
+    bool all_are_clear;                   /* they were found to be, each, in this turn */
 };
 
 /* What is found of one thread. */
@@ -163,23 +164,25 @@ static bool leaves(const struct turn *turn, const struct tracee *tracee, struct 
 }
 
 /* All that may still come to our memory, with what they have on their stacks. */
-static bool have_left(struct attached *attached, const struct turn *turn, struct failure *failure)
+static bool have_left(struct attached *attached, struct turn *turn, struct failure *failure)
 {
-    size_t kept = 0;
+    size_t kept = 0, found = 0;
 
     for (size_t i = 0; i < attached->inside_count; i++) {
         const struct tracee *tracee = tracees_find(turn->tracees, attached->inside[i]);
 
+        found += tracee != NULL;
         if (tracee && !leaves(turn, tracee, failure))
             attached->inside[kept++] = attached->inside[i];
     }
     attached->inside_count = kept;
+    turn->all_are_clear = !kept && found == turn->tracees->count;
     return !kept;
 }
 
 static bool all_are_clear(const struct turn *turn, bool may_unwind, struct failure *failure)
 {
-    for (size_t i = 0; i < turn->tracees->count; i++)
+    for (size_t i = 0; i < turn->tracees->count && !turn->all_are_clear; i++)
         if (!is_clear(turn, &turn->tracees->items[i], may_unwind, failure))
             return false;
     return true;
@@ -212,7 +215,8 @@ static long each_in_range(const struct turn *turn, const struct address_range *r
         uint64_t slot = records[i].slot ? records[i].slot : records[i].parked;
         uint64_t thunk = range->start + i * sizeof(*records) - ATTACHED_BLOCK_SIZE / 2;
 
-        if (pread(memory, &found, sizeof(found), (off_t)slot) == sizeof(found) &&
+        if ((int64_t)slot > 0 &&
+            pread(memory, &found, sizeof(found), (off_t)slot) == sizeof(found) &&
             found == thunk + ATTACHED_THUNK_RETURN)
             count += act(turn->attached, &records[i], slot);
     }

@@ -104,7 +104,8 @@ static bool want(const struct attaching_overhead *overhead, const struct functio
                                 is_wanted);
 }
 
-/* False: nothing has changed. */
+/* What could not be done, as the program could not be stopped, is done at the next look. False:
+ * there was nothing. */
 static bool change(struct attaching_overhead *overhead, const struct function_calls *calls,
                    const struct overhead_changes *changes)
 {
@@ -126,7 +127,9 @@ static bool change(struct attaching_overhead *overhead, const struct function_ca
             unhooked->in_ticks = tick_clock_now();
         count++;
     }
-    return count && attach_apply(overhead->attached, &ignored);
+    if (count || overhead->is_late)
+        overhead->is_late = !attach_apply(overhead->attached, &ignored);
+    return count;
 }
 
 static void say(const struct attaching_overhead *overhead, const struct overhead_changes *changes)

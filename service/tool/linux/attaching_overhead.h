@@ -16,6 +16,7 @@ struct attaching_overhead {
     struct event_timer timer; /* the next look */
     struct unhooked *unhooked; /* what becomes of them is written beside the trace at each change */
     size_t count, room;
+    bool is_late; /* hooks are not yet as they should be */
 };
 
 /* Looks, each time the service's loop comes to it, until attaching_overhead_end. */
