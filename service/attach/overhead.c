@@ -7,9 +7,9 @@
 #define MOST_DOUBLES 6
 #define LEAVE_PART   0.7 /* of what is allowed: what is left hooked may grow a little */
 
-void overhead_begin(struct overhead *overhead, double percent, double ns_a_call)
+void overhead_begin(struct overhead *overhead, double percent, uint64_t processor_ns)
 {
-    *overhead = (struct overhead){.percent = percent, .ns_a_call = ns_a_call};
+    *overhead = (struct overhead){.percent = percent, .processor_ns = processor_ns};
 }
 
 void overhead_free(struct overhead *overhead)
@@ -138,7 +138,6 @@ bool overhead_look(struct overhead *overhead, const uint64_t *calls, size_t coun
                    uint64_t processor_ns, int64_t now_ms, struct overhead_changes *changes)
 {
     double cost, beside, allowed;
-    bool is_first = !overhead->has_looked;
 
     *changes = (struct overhead_changes){0};
     if (!make_room(overhead, count))
@@ -147,9 +146,6 @@ bool overhead_look(struct overhead *overhead, const uint64_t *calls, size_t coun
     beside = time_beside((double)(processor_ns - overhead->processor_ns), cost);
     allowed = overhead->percent / 100 * beside;
     overhead->processor_ns = processor_ns;
-    overhead->has_looked = true;
-    if (is_first)
-        return true;
     changes->percent = beside > 0 ? 100 * cost / beside : 0;
     return cost > allowed ? take_out(overhead, cost, allowed, now_ms, changes)
                           : bring_back(overhead, now_ms, changes);

@@ -2,9 +2,9 @@
  * Which functions are hooked, so that hooks cost no more than a share of the program's processor time: the hottest
  * go, and come back later, to see whether they have cooled.
  *
- *      look       0.1 s    0.1 s              0.1 s
- *      hooked     |--------|                  |--------|
- *      out                 |---- 10 s --------|        |---- 20 s, 40, … 640 ----
+ *      look       |    |                      |    |
+ *      hooked     |----|                      |----|
+ *      out             |-------- 10 s --------|    |-------- 20 s, 40, … 640 ----
  *
  * A function is told by its number in the trace. Nothing here knows of processes.
  */
@@ -24,11 +24,10 @@ struct overhead_function {
 
 struct overhead {
     double percent;   /* that hooks may cost of the time that the program takes beside them */
-    double ns_a_call; /* what a hook costs */
+    double ns_a_call; /* what a hook costs: set before each look */
     struct overhead_function *functions; /* by number; room for `count` */
     size_t count;
     uint64_t processor_ns; /* at the last look */
-    bool has_looked;
 };
 
 /* What a look has found out: numbers of functions. */
@@ -38,7 +37,8 @@ struct overhead_changes {
     double percent; /* what hooks have cost since the look before */
 };
 
-void overhead_begin(struct overhead *overhead, double percent, double ns_a_call);
+/* Nothing was called yet; processor_ns: as for overhead_look, by now. */
+void overhead_begin(struct overhead *overhead, double percent, uint64_t processor_ns);
 void overhead_free(struct overhead *overhead);
 
 /*
