@@ -442,7 +442,7 @@ static bool choose_process(struct options *options, const struct raw_options *ra
         return false;
     }
     options->attached = (pid_t)pid;
-    for (size_t i = 0; i < raw->pattern_count; i++)
+    for (size_t i = 0; options->verb == VERB_ATTACH && i < raw->pattern_count; i++)
         if (!add_filter(&options->filters[i], raw->is_include[i] ? "include" : "exclude",
                         raw->patterns[i]))
             return false;
