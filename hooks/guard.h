@@ -24,8 +24,10 @@ bool guard_prepare(void);
 struct guard guard_take(void);
 void guard_release(struct guard guard);
 
-/* No handler runs in between, where the kernel lets us block signals; on Windows there are none. */
+/* guard_take in two steps: from the first on no handler runs, where the kernel lets us block signals; on Windows there
+   are none. guard_let_signals undoes the first alone. */
 struct guard guard_hold_signals(void);
+void guard_take_holding(void);
 void guard_let_signals(struct guard guard);
 
 /* Is this a child made by fork since guard_prepare or guard_adopt? */

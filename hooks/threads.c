@@ -261,18 +261,18 @@ struct thread *thread_begin(void)
     uint32_t tid = system_thread_id();
     struct thread *thread;
     bool is_in_lane;
-    struct guard guard, signals;
+    struct guard guard;
 
     if (!tid)
         return NULL; /* threads could not be told apart */
-    signals = guard_hold_signals();
+    guard = guard_hold_signals();
     thread = thread_current();
     if (thread && thread->begun) { /* a handler came before, and its hooks */
-        guard_let_signals(signals);
+        guard_let_signals(guard);
         return thread;
     }
     thread_set_current(&in_the_making); /* where signals cannot be held, their hooks pass */
-    guard = guard_take();
+    guard_take_holding();
     if (session.state == SESSION_RUNNING && guard_forked()) {
         guard_adopt();
         threads = NULL;
@@ -288,7 +288,6 @@ struct thread *thread_begin(void)
         thread = NULL;
     is_in_lane = cover_take_lane();
     guard_release(guard);
-    guard_let_signals(signals);
     if (thread) {
         thread_set_current(&passing_calls);
         thread_end_watch(thread);

@@ -34,12 +34,17 @@ void guard_let_signals(struct guard guard)
     SYSCALL4(rt_sigprocmask, SIG_SETMASK, &guard.signals, 0, 8);
 }
 
+void guard_take_holding(void)
+{
+    while (__atomic_exchange_n(&wiped->lock, 1, __ATOMIC_ACQUIRE))
+        SYSCALL0(sched_yield);
+}
+
 struct guard guard_take(void)
 {
     struct guard guard = guard_hold_signals();
 
-    while (__atomic_exchange_n(&wiped->lock, 1, __ATOMIC_ACQUIRE))
-        SYSCALL0(sched_yield);
+    guard_take_holding();
     return guard;
 }
 

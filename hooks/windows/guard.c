@@ -21,7 +21,7 @@ static bool take_from(uint32_t expected, uint32_t self)
                                        __ATOMIC_RELAXED);
 }
 
-struct guard guard_take(void)
+void guard_take_holding(void)
 {
     uint32_t self = system_thread_id();
 
@@ -33,6 +33,11 @@ struct guard guard_take(void)
             break;
         system_yield();
     }
+}
+
+struct guard guard_take(void)
+{
+    guard_take_holding();
     return (struct guard){0};
 }
 
