@@ -52,6 +52,7 @@ struct process {
     struct process *before, *behind; /* those that have ended, in the order of their ends */
     struct stack_file file;          /* begun with the first sample, or at the end */
     bool has_failed;                 /* which was said */
+    bool is_unnamed; /* its arguments were not there as it was executed: it has its thread's name */
     UT_hash_handle hh;
 };
 
@@ -352,6 +353,18 @@ static void on_exec(struct recording *recording, const struct stack_event *event
         snprintf(thread->record.name, sizeof(thread->record.name), "%s", event->name);
     snprintf(process->header.command, sizeof(process->header.command), "%s",
              event->command ? event->command : event->name);
+    process->is_unnamed = !event->command;
+}
+
+/* A program that takes long to load has its arguments late. */
+static void name_late(struct process *process)
+{
+    char *command = stack_events_command(process->pid);
+
+    if (command)
+        snprintf(process->header.command, sizeof(process->header.command), "%s", command);
+    process->is_unnamed = !command;
+    free(command);
 }
 
 /* The first file is the program itself. */
@@ -368,6 +381,8 @@ static void on_sample(struct recording *recording, struct process *process,
 {
     struct thread *thread = thread_of(process, event->tid, event->time);
 
+    if (process->is_unnamed)
+        name_late(process);
     if (thread && begin_file(recording, process))
         stack_file_sample(&process->file, event, &thread->last);
 }
