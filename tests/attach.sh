@@ -79,7 +79,7 @@ sys.exit(wrong != 0)
 END
 }
 
-# Nothing of ours is mapped in the process, and its gs is what it was.
+# Nothing of ours is mapped in the process.
 gone()
 {
     awk '$6 ~ /libattach|images-|memfd:/ || ($2 ~ /x/ && $6 == "")' "/proc/$pid/maps" >left
@@ -116,9 +116,12 @@ for timing in adaptive exact none; do
     attached --timing=$timing
     contains attach.log 'process '"$pid"': [0-9]+ functions of [2-9] images are hooked; it stood still'
     turns 3
+    contains said ', gs [1-9a-f]' # the agent's, while it records
     detached
     gone
     turns 2
+    tail -n 1 said >last
+    contains last ", gs 0$"
     same_code
     mv traces before
     attached --timing=$timing

@@ -172,19 +172,6 @@ static void write_times(FILE *stream, const struct call_times *times)
     fprintf(stream, "\t%.0f\t%.0f", times->longest_ns, times->longest_at_ns);
 }
 
-/* Of functions alone, and only where there are such. */
-static void write_more_calls_heading(FILE *stream, const struct profile *profile)
-{
-    if (profile_has_more_calls(profile))
-        fputs("calls_are_at_least\t", stream);
-}
-
-static void write_more_calls(FILE *stream, const struct view *view, uint32_t function)
-{
-    if (profile_has_more_calls(view->profile))
-        fprintf(stream, "\t%d", view->images->functions[function].has_more_calls);
-}
-
 static void write_last_headings(FILE *stream, const struct profile *profile)
 {
     if (profile_has_instructions(profile))
@@ -208,10 +195,13 @@ static void write_version(FILE *stream)
 
 void tsv_write(FILE *stream, const struct view *view)
 {
+    bool has_more_calls = profile_has_more_calls(view->profile);
+
     fputs("pid\ttid\tthread\tfunction\tmodule\tfile\tline\tcalls\tself_ns\ttotal_ns\t"
           "symbol\tbuild_id\taddress\toffset\tsize\t" SAMPLE_COLUMNS WAIT_COLUMNS TIME_COLUMNS,
           stream);
-    write_more_calls_heading(stream, view->profile);
+    if (has_more_calls)
+        fputs("calls_are_at_least\t", stream);
     write_last_headings(stream, view->profile);
     for (size_t i = view->first; i < view->first + view->count; i++) {
         const struct part *part = &view->profile->parts[i];
@@ -227,7 +217,8 @@ void tsv_write(FILE *stream, const struct view *view)
             write_samples(stream, view->profile, part, &table->costs[j]);
             write_waits(stream, view->profile, &table->costs[j].wait);
             write_times(stream, call_times_of(&part->times, function));
-            write_more_calls(stream, view, function);
+            if (has_more_calls)
+                fprintf(stream, "\t%d", view->images->functions[function].has_more_calls);
             write_instructions(stream, view->profile, &table->costs[j]);
             write_version(stream);
         }

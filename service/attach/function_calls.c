@@ -6,8 +6,9 @@
 
 #include "trace/trace_format.h"
 
-#define AT_ONCE     64 /* blocks */
-#define MOST_IMAGES 4096
+#define AT_ONCE        64 /* blocks */
+#define MOST_IMAGES    4096
+#define MOST_FUNCTIONS (1u << 22) /* the trace is the program's to write */
 
 static bool add_image(struct function_calls *calls, const struct trace_module *module)
 {
@@ -15,7 +16,7 @@ static bool add_image(struct function_calls *calls, const struct trace_module *m
     size_t end = (size_t)module->first_function + module->function_count;
     uint64_t *counts;
 
-    if (!module->first_function || calls->image_count == MOST_IMAGES || end > TRACE_FUNCTION_NUMBER)
+    if (!module->first_function || calls->image_count == MOST_IMAGES || end > MOST_FUNCTIONS)
         return true;
     grown = realloc(calls->images, (calls->image_count + 1) * sizeof(*grown));
     if (!grown)

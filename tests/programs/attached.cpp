@@ -2,6 +2,7 @@
 // their calls for long, while signals come all the time.
 // It says its number; ends on SIGTERM; and has done everything right if the figures that it prints agree. With
 // "idle" it does a known number of calls each time that SIGUSR1 comes, and nothing in between.
+#include <asm/prctl.h>
 #include <atomic>
 #include <csetjmp>
 #include <csignal>
@@ -10,6 +11,7 @@
 #include <cstring>
 #include <stdexcept>
 #include <string>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <thread>
@@ -142,6 +144,7 @@ static void work(int number)
 static int idle()
 {
     unsigned done = 0;
+    unsigned long gs = 0;
 
     while (!stop) {
         while (!stop && turns == done)
@@ -152,7 +155,8 @@ static int idle()
             fib(10); // 177 calls
         catches(3); // 5
         done++;
-        std::printf("turn %u\n", done);
+        syscall(SYS_arch_prctl, ARCH_GET_GS, &gs);
+        std::printf("turn %u, gs %lx\n", done, gs);
         std::fflush(stdout);
     }
     return 0;

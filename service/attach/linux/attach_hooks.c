@@ -93,27 +93,26 @@ static uint64_t moved_out(const struct attached *attached, uint64_t address)
     return address;
 }
 
-static void move_word_in(void *with, const struct signal_frame_word *word)
+typedef uint64_t place_fn(const struct attached *attached, uint64_t address);
+
+/* How who is amid hooks is moved: as they come, or as they go. */
+struct move {
+    const struct attached *attached;
+    place_fn *place;
+};
+
+static void move_word(void *with, const struct signal_frame_word *word)
 {
-    const struct attached *attached = with;
-    uint64_t to = word->is_pointer ? moved(attached, word->value) : word->value;
+    const struct move *move = with;
+    uint64_t to = word->is_pointer ? move->place(move->attached, word->value) : word->value;
 
     if (to != word->value)
-        attached_put(attached, word->address, &to, sizeof(to));
-}
-
-static void move_word_out(void *with, const struct signal_frame_word *word)
-{
-    const struct attached *attached = with;
-    uint64_t to = word->is_pointer ? moved_out(attached, word->value) : word->value;
-
-    if (to != word->value)
-        attached_put(attached, word->address, &to, sizeof(to));
+        attached_put(move->attached, word->address, &to, sizeof(to));
 }
 
 /* Calls see for each word on the threads' stacks. False: a stack cannot be read. */
 static bool each_word(struct attached *attached, struct tracees *tracees,
-                      void (*see)(void *, const struct signal_frame_word *),
+                      void (*see)(void *, const struct signal_frame_word *), void *with,
                       struct failure *failure)
 {
     struct address_space space;
@@ -124,10 +123,9 @@ static bool each_word(struct attached *attached, struct tracees *tracees,
     for (size_t i = 0; is_seen && i < tracees->count; i++) {
         struct user_regs_struct registers;
 
-        if (tracees->items[i].state == TRACEE_GONE ||
-            !tracee_registers(&tracees->items[i], &registers))
+        if (!tracee_registers(&tracees->items[i], &registers))
             continue;
-        is_seen = signal_frames_each_word(attached->memory, &space, registers.rsp, see, attached) ||
+        is_seen = signal_frames_each_word(attached->memory, &space, registers.rsp, see, with) ||
                   fail_because(failure, "a stack cannot be read");
     }
     address_space_free(&space);
@@ -141,14 +139,13 @@ static bool look_at_threads(struct attached *attached, struct tracees *tracees,
     for (size_t i = 0; i < tracees->count; i++) {
         struct user_regs_struct registers;
 
-        if (tracees->items[i].state == TRACEE_GONE ||
-            !tracee_registers(&tracees->items[i], &registers))
+        if (!tracee_registers(&tracees->items[i], &registers))
             continue;
         if (registers.gs_base && !attached->is_hooked)
             return fail_because(failure, "uses gs for itself, as Wine does; the agent needs it");
         moved(attached, registers.rip);
     }
-    return each_word(attached, tracees, see_word, failure);
+    return each_word(attached, tracees, see_word, attached, failure);
 }
 
 /* Whether the program throws by an unwinder that is not libgcc_s.so: it has one inside. */
@@ -229,37 +226,30 @@ bool attach_hooks_prepare(struct attached *attached, size_t first, struct failur
     return true;
 }
 
-/* They go on in the stubs. At first none has words of its own. */
-static void move_threads_in(struct attached *attached, struct tracees *tracees)
+/* False: a stack cannot be read, and nobody was moved. */
+static bool move_all(struct attached *attached, struct tracees *tracees, place_fn *place,
+                     struct failure *failure)
 {
+    struct move move = {attached, place};
+
+    if (!each_word(attached, tracees, move_word, &move, failure))
+        return false;
     for (size_t i = 0; i < tracees->count; i++) {
         struct user_regs_struct registers;
 
-        if (tracees->items[i].state == TRACEE_GONE ||
-            !tracee_registers(&tracees->items[i], &registers))
+        if (!tracee_registers(&tracees->items[i], &registers))
             continue;
-        registers.rip = moved(attached, registers.rip);
-        if (!attached->is_hooked)
-            registers.gs_base = attached->agent.base + attached->agent.nobody;
+        registers.rip = place(attached, registers.rip);
         tracee_set_registers(&tracees->items[i], &registers);
     }
+    return true;
 }
 
-static void move_threads_out(const struct attached *attached, const struct tracees *tracees)
+/* At first none has words of its own. */
+static void give_words_of_nobody(const struct attached *attached, const struct tracees *tracees)
 {
-    for (size_t i = 0; i < tracees->count; i++) {
-        struct user_regs_struct registers;
-        uint64_t to;
-
-        if (tracees->items[i].state == TRACEE_GONE ||
-            !tracee_registers(&tracees->items[i], &registers))
-            continue;
-        to = moved_out(attached, registers.rip);
-        if (to == registers.rip)
-            continue;
-        registers.rip = to;
-        tracee_set_registers(&tracees->items[i], &registers);
-    }
+    for (size_t i = 0; i < tracees->count; i++)
+        tracee_set_gs(&tracees->items[i], attached->agent.base + attached->agent.nobody);
 }
 
 /*
@@ -376,9 +366,10 @@ bool attach_hooks_in(struct attached *attached, struct tracees *tracees, struct 
     each_hook(attached, 0, wait_no_more);
     if (!look_at_threads(attached, tracees, failure) ||
         !tell_without_hooks(attached, tracees, failure) ||
-        !each_word(attached, tracees, move_word_in, failure))
+        !move_all(attached, tracees, moved, failure))
         return false;
-    move_threads_in(attached, tracees);
+    if (!attached->is_hooked)
+        give_words_of_nobody(attached, tracees);
     write_hooks(attached,
                 &(struct hook_change){HOOK_OUT, HOOK_IN, .is_put = true, .is_of_wanted = true});
     attached->is_hooked = true;
@@ -388,9 +379,8 @@ bool attach_hooks_in(struct attached *attached, struct tracees *tracees, struct 
 bool attach_hooks_out(struct attached *attached, struct tracees *tracees, struct failure *failure)
 {
     if (attached->is_hooked) {
-        if (!each_word(attached, tracees, move_word_out, failure))
+        if (!move_all(attached, tracees, moved_out, failure))
             return false;
-        move_threads_out(attached, tracees);
         write_hooks(attached, &(struct hook_change){HOOK_IN, HOOK_OUT, .is_put = false});
         attached->is_hooked = false;
         if (!attach_leave_begin(attached, tracees, failure))

@@ -98,12 +98,13 @@ static void see_where(void *with, const struct signal_frame_word *word)
 }
 
 /* The call of the record, if it is under way with its return address there, gets that back. */
-static bool put_back(const struct attached *attached, const struct attached_record *record,
+static void put_back(const struct attached *attached, const struct attached_record *record,
                      uint64_t slot)
 {
     uint64_t live = (int64_t)record->slot > 0 ? record->slot : record->slot ? 0 : record->parked;
 
-    return slot && live == slot && attached_put(attached, slot, &record->ret, sizeof(record->ret));
+    if (slot && live == slot)
+        attached_put(attached, slot, &record->ret, sizeof(record->ret));
 }
 
 static void see_slot(void *with, const struct signal_frame_word *word)
@@ -125,7 +126,7 @@ static bool each_word(const struct tracee *tracee, struct look *look,
 {
     struct user_regs_struct registers;
 
-    return tracee->state == TRACEE_GONE || !tracee_registers(tracee, &registers) ||
+    return !tracee_registers(tracee, &registers) ||
            signal_frames_each_word(look->turn->attached->memory, &look->turn->space, registers.rsp,
                                    see, look);
 }
@@ -135,7 +136,7 @@ static bool look_at(const struct turn *turn, const struct tracee *tracee, struct
     struct user_regs_struct registers;
 
     *look = (struct look){.turn = turn};
-    if (tracee->state == TRACEE_GONE || !tracee_registers(tracee, &registers))
+    if (!tracee_registers(tracee, &registers))
         return true;
     look->is_amid = is_our_code(turn->attached, registers.rip);
     look->unwinds = is_unwinder(turn->unwinder, registers.rip);
@@ -188,22 +189,10 @@ static bool all_are_clear(const struct turn *turn, bool may_unwind, struct failu
     return true;
 }
 
-typedef bool record_fn(const struct attached *attached, const struct attached_record *record,
-                       uint64_t slot);
-
-static bool is_there(const struct attached *attached, const struct attached_record *record,
-                     uint64_t slot)
-{
-    (void)attached;
-    (void)record;
-    (void)slot;
-    return true;
-}
-
-/* How many records of a range are of calls that are under way, for which act is called; -1: it
- * cannot be read. */
+/* How many records of a range are of calls that are under way; they get their return addresses
+   back, if they are to. -1: it cannot be read. */
 static long each_in_range(const struct turn *turn, const struct address_range *range,
-                          record_fn *act)
+                          bool is_put_back)
 {
     uint64_t size = range->end - range->start, found;
     struct attached_record *records = malloc(size);
@@ -215,17 +204,20 @@ static long each_in_range(const struct turn *turn, const struct address_range *r
         uint64_t slot = records[i].slot ? records[i].slot : records[i].parked;
         uint64_t thunk = range->start + i * sizeof(*records) - ATTACHED_BLOCK_SIZE / 2;
 
-        if ((int64_t)slot > 0 &&
-            pread(memory, &found, sizeof(found), (off_t)slot) == sizeof(found) &&
-            found == thunk + ATTACHED_THUNK_RETURN)
-            count += act(turn->attached, &records[i], slot);
+        if ((int64_t)slot <= 0 ||
+            pread(memory, &found, sizeof(found), (off_t)slot) != sizeof(found) ||
+            found != thunk + ATTACHED_THUNK_RETURN)
+            continue;
+        count++;
+        if (is_put_back)
+            put_back(turn->attached, &records[i], slot);
     }
     free(records);
     return is_read ? count : -1;
 }
 
 /* What is mapped of the stash for writing is records. */
-static long each_record(const struct turn *turn, record_fn *act)
+static long each_record(const struct turn *turn, bool is_put_back)
 {
     long all = 0;
 
@@ -233,7 +225,7 @@ static long each_record(const struct turn *turn, record_fn *act)
         const struct address_range *range = &turn->space.ranges[i];
         long count = range->is_writable &&
                              is_within(range->start, turn->memory.stash, turn->memory.stash_size)
-                         ? each_in_range(turn, range, act)
+                         ? each_in_range(turn, range, is_put_back)
                          : 0;
 
         if (count < 0)
@@ -246,11 +238,11 @@ static long each_record(const struct turn *turn, record_fn *act)
 /* Calls that are on no thread's stack get their return addresses back: of coroutines that wait. */
 static bool put_rest_back(const struct turn *turn, struct failure *failure)
 {
-    long count = each_record(turn, is_there);
+    long count = each_record(turn, false);
 
     if (count < 0)
         return fail_because(failure, "the records of its calls cannot be read");
-    return all_are_clear(turn, !count, failure) && (!count || each_record(turn, put_back) >= 0);
+    return all_are_clear(turn, !count, failure) && (!count || each_record(turn, true) >= 0);
 }
 
 static const struct address_range *unwinder_code(const struct address_space *space)
@@ -298,15 +290,8 @@ static bool tell_unwinder_no_more(struct attached *attached, const struct turn *
 
 static void give_gs_back(const struct tracees *tracees)
 {
-    for (size_t i = 0; i < tracees->count; i++) {
-        struct user_regs_struct registers;
-
-        if (tracees->items[i].state == TRACEE_GONE ||
-            !tracee_registers(&tracees->items[i], &registers))
-            continue;
-        registers.gs_base = 0;
-        tracee_set_registers(&tracees->items[i], &registers);
-    }
+    for (size_t i = 0; i < tracees->count; i++)
+        tracee_set_gs(&tracees->items[i], 0);
 }
 
 static bool leave(struct attached *attached, struct turn *turn, struct failure *failure)

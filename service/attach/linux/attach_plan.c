@@ -266,8 +266,8 @@ static void plan_free(struct plan *plan)
 }
 
 /* False: out of memory. */
-static bool plan(struct attached *attached, const struct attach_settings *settings,
-                 struct address_space *space, struct failure *failure)
+static bool plan_new_images(struct attached *attached, const struct attach_settings *settings,
+                            struct address_space *space, struct failure *failure)
 {
     struct plan plan = {.attached = attached, .settings = settings};
     bool is_begun = plan_begin(&plan, failure);
@@ -290,7 +290,8 @@ bool attach_plan(struct attached *attached, const struct attach_settings *settin
     if (!make_folder(settings->folder, failure) ||
         !address_space_read(&space, attached->pid, failure))
         return false;
-    is_planned = attach_check_mapped(&space, failure) && plan(attached, settings, &space, failure);
+    is_planned = attach_check_mapped(&space, failure) &&
+                 plan_new_images(attached, settings, &space, failure);
     address_space_free(&space);
     return is_planned && (attached->image_count ||
                           fail_because(failure, "expected functions to hook, found none"));
@@ -320,7 +321,7 @@ bool attach_plan_later(struct attached *attached, const struct attach_settings *
     if (!address_space_read(&space, attached->pid, failure))
         return false;
     forget_closed(attached, &space);
-    is_planned = plan(attached, settings, &space, failure);
+    is_planned = plan_new_images(attached, settings, &space, failure);
     address_space_free(&space);
     return is_planned;
 }

@@ -397,12 +397,22 @@ struct tracee *tracees_caller(struct tracees *tracees)
 
 bool tracee_registers(const struct tracee *tracee, struct user_regs_struct *registers)
 {
-    return ptrace(PTRACE_GETREGS, tracee->tid, 0, registers) == 0;
+    return tracee->state != TRACEE_GONE && ptrace(PTRACE_GETREGS, tracee->tid, 0, registers) == 0;
 }
 
 bool tracee_set_registers(const struct tracee *tracee, const struct user_regs_struct *registers)
 {
     return ptrace(PTRACE_SETREGS, tracee->tid, 0, registers) == 0;
+}
+
+void tracee_set_gs(const struct tracee *tracee, uint64_t base)
+{
+    struct user_regs_struct registers;
+
+    if (!tracee_registers(tracee, &registers))
+        return;
+    registers.gs_base = base;
+    tracee_set_registers(tracee, &registers);
 }
 
 /* The next stop's status; 0: it is gone. */

@@ -58,8 +58,10 @@ struct tracee *tracees_caller(struct tracees *tracees);
 /* Null: it is none of them. */
 struct tracee *tracees_find(struct tracees *tracees, pid_t tid);
 
+/* False: it is gone. */
 bool tracee_registers(const struct tracee *tracee, struct user_regs_struct *registers);
 bool tracee_set_registers(const struct tracee *tracee, const struct user_regs_struct *registers);
+void tracee_set_gs(const struct tracee *tracee, uint64_t base);
 
 /*
  * Makes a system call there. Returns what the kernel does, -1 … -4095 for errors; the thread's registers and what it

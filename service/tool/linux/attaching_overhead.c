@@ -179,12 +179,13 @@ static void look(void *owner)
 {
     struct attaching_overhead *overhead = owner;
     const struct session *session = session_of(overhead);
-    int64_t begun = event_loop_now(), pause;
-    bool is_soon = !session || look_at(overhead, session);
+    int64_t begun = event_loop_now(), pause = FIRST_MS;
 
-    pause = is_soon ? FIRST_MS : (event_loop_now() - begun) * COST_FACTOR;
-    event_timer_set(&overhead->service->loop, &overhead->timer,
-                    is_soon || pause > LOOK_MS ? pause : LOOK_MS);
+    if (session && !look_at(overhead, session)) {
+        pause = (event_loop_now() - begun) * COST_FACTOR;
+        pause = pause > LOOK_MS ? pause : LOOK_MS;
+    }
+    event_timer_set(&overhead->service->loop, &overhead->timer, pause);
 }
 
 void attaching_overhead_begin(struct attaching_overhead *overhead)
