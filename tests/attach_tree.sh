@@ -52,10 +52,10 @@ beforehand()
 }
 
 # tree TRACE…: of a turn, a line for each context. What libgcc calls to find tables of frames is no part of it: who is
-# attached to has tables at other places.
+# attached to has those of thunks elsewhere.
 tree()
 {
-    local of_unwinder='_dl_find_object|[_a-z]*strlen[_0-9a-z]*|pthread_mutex_(un)?lock|malloc|cfree'
+    local of_unwinder="_dl_find_object|[_a-z]*strlen[_0-9a-z]*"
     grinder --mode=profile --output-format=folded --weight=calls --output-file=folded "$@"
     sed -nE 's/[.]so[.0-9]*!/!/g; s/^.*;turn\(\);/turn();/p' folded |
         grep -vE ";(__cxa_throw|throws\(int\));($of_unwinder)[ ;]" | sort

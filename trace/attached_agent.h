@@ -6,6 +6,9 @@
  * A thread begins with its maker's gs. So that is compared each time, and all threads begin with the words of
  * nobody, ATTACHED_NOBODY_SYMBOL, whose mark is 0.
  *
+ * Exceptions pass thunks and the agent's own functions, as libgcc finds their unwind information: its _Unwind_Find_FDE
+ * has a hook, whose word leads to ATTACHED_FINDER_SYMBOL.
+ *
  * For the service to take it all out again, ATTACHED_MEMORY_SYMBOL says what memory the agent has taken since, and
  * where the records of calls are. While a call is under way, the stack has the address of its thunk in place of the
  * return address, which is in the record (thunkstash/layout.h):
@@ -22,6 +25,7 @@
 #define ATTACHMENT_SYMBOL      "umbra_attachment"
 #define ATTACHED_NOBODY_SYMBOL "umbra_nobody"
 #define ATTACHED_MEMORY_SYMBOL "umbra_memory"
+#define ATTACHED_FINDER_SYMBOL "umbra_find_frame"
 
 #define ATTACHED_AREA_SIZE_BITS 28 /* an area: the number of its first page, and its pages in the low bits */
 #define ATTACHED_BLOCK_SIZE     65536
@@ -29,7 +33,7 @@
 
 /* Addresses in the process. */
 struct attached_image {
-    uint64_t base;
+    uint64_t base; /* 0: nothing is to be known of it */
     uint64_t path; /* of the file that has the manifest: zero-terminated, absolute */
     uint64_t header; /* its struct image_header; 0: it has no hooks */
 };

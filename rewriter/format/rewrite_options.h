@@ -30,6 +30,7 @@ struct rewrite_options {
     bool instrument_imports;             /* calls to functions of other images, too */
     enum rewrite_how how;
     uint64_t away; /* address of what is added, for a process that has mapped the original; 0: behind all else */
+    bool is_unwinder; /* with that: what is hooked is how it finds unwind information, and nothing else */
     bool marks_blocks;    /* that run: copy_blocks.h */
     bool counts_blocks;   /* how often each runs */
     bool counts_no_calls; /* with one of these */

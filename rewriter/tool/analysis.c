@@ -79,6 +79,8 @@ bool image_analyse(struct image *image, const struct rewrite_options *options,
                     "expected functions side by side, found so many that overlap, or that lead to "
                     "one another only, that finding them would take too long");
     exclude_functions(image, options->filter);
+    if (options->is_unwinder)
+        exclude_all_but_finder(image->functions);
     if (format->copy_source)
         choose_timed(image, options->times);
     if (options->only)

@@ -1,6 +1,7 @@
 #include "rewriter/tool/exclude.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "rewriter/functions/source_rules.h"
 #include "support/memory.h"
@@ -103,6 +104,18 @@ void exclude_others(struct function_list *functions, const struct chosen_functio
         if (function->reason == PATCH_UNDECIDED &&
             !bsearch(&function->address, only->addresses, only->count, sizeof(*only->addresses),
                      by_address))
+            function->reason = PATCH_EXCLUDED;
+    }
+}
+
+void exclude_all_but_finder(struct function_list *functions)
+{
+    for (size_t i = 0; i < functions->count; i++) {
+        struct function *function = &functions->items[i];
+
+        if (function->reason == PATCH_UNWINDER && !strcmp(function->name, "_Unwind_Find_FDE"))
+            function->reason = PATCH_UNDECIDED;
+        else if (function->reason == PATCH_UNDECIDED)
             function->reason = PATCH_EXCLUDED;
     }
 }

@@ -13,6 +13,9 @@
  */
 void exclude_functions(struct image *image, struct filter *filter);
 
+/* Leaves only the function by which libgcc finds a frame's unwind information, which is otherwise left alone. */
+void exclude_all_but_finder(struct function_list *functions);
+
 /* Excludes each function whose address is not one of these. */
 void exclude_others(struct function_list *functions, const struct chosen_functions *only);
 

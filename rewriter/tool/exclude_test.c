@@ -158,6 +158,20 @@ static void test_what_is_not_chosen_is_excluded(void **state)
     assert_int_equal(list.items[3].reason, PATCH_PLT);
 }
 
+static void test_what_finds_unwind_information(void **state)
+{
+    (void)state;
+    list.items[1].name = "_Unwind_Find_FDE";
+    list.items[1].reason = PATCH_UNWINDER;
+    list.items[2].name = "_Unwind_Resume";
+    list.items[2].reason = PATCH_UNWINDER;
+    exclude_all_but_finder(&list);
+    assert_int_equal(list.items[0].reason, PATCH_EXCLUDED);
+    assert_int_equal(list.items[1].reason, PATCH_UNDECIDED);
+    assert_int_equal(list.items[2].reason, PATCH_UNWINDER);
+    assert_int_equal(list.items[3].reason, PATCH_PLT);
+}
+
 static void test_what_is_to_be_timed(void **state)
 {
     struct filter times = {0};
@@ -190,6 +204,7 @@ int main(void)
         TEST(test_addresses_from_the_beginning),
         TEST(test_addresses_of_this_module_alone),
         TEST(test_what_is_not_chosen_is_excluded),
+        TEST(test_what_finds_unwind_information),
         TEST(test_what_is_to_be_timed),
     };
 

@@ -28,6 +28,7 @@ enum {
     CONFINED,
     RESULT_FD,
     AWAY,
+    UNWINDER,
     NO_VERIFY,
     LIST,
     SUMMARY,
@@ -76,6 +77,7 @@ static const struct command_option table[] = {
     {"result-fd", 0, "N", NULL, ALL, RESULT_FD, 0,
      "write what came of it, in lines for programs, to this open descriptor"},
     {"away", 0, "ADDRESS", NULL, ALL, AWAY, COMMAND_LINE_HIDDEN, NULL},
+    {"unwinder", 0, NULL, NULL, ALL, UNWINDER, COMMAND_LINE_HIDDEN, NULL},
     {"no-verify", 0, NULL, NULL, ALL, NO_VERIFY, 0, "do not check the result with LIEF"},
     {"list", 0, NULL, NULL, ALL, LIST, 0, "print each function and whether it is hooked"},
     {"summary", 0, NULL, NULL, ALL, SUMMARY, 0, "--list: numbers of functions only"},
@@ -281,6 +283,8 @@ static enum options_outcome check_verb(const struct options *options, const stru
     if (options->away && (verb != VERB_REWRITE || given->has[COUNT] || given->has[IMPORTS] ||
                           options->bundle || options->how == REWRITE_COPY))
         return wrong("--away is for instrumenting prologues", NULL);
+    if (options->unwinder && (!options->away || options->filter.count))
+        return wrong("--unwinder is for --away, and takes no filters", NULL);
     if (verb == VERB_BISECT && !options->command)
         return wrong("--bisect: expected -- and a command that fails", NULL);
     if ((given->has[HOW] || options->poison) && verb != VERB_REWRITE && verb != VERB_LIST &&
@@ -362,6 +366,7 @@ static enum options_outcome read_options(struct options *options, struct given *
     options->instrument_imports = given->has[IMPORTS];
     options->no_calls = given->has[NO_CALLS];
     options->poison = given->has[POISON];
+    options->unwinder = given->has[UNWINDER];
     options->confined = given->has[CONFINED];
     options->no_verify = given->has[NO_VERIFY];
     options->summary = given->has[SUMMARY];

@@ -32,6 +32,7 @@ struct options {
     int result_fd; /* -1: none */
     uint64_t away; /* as in rewrite_options.h */
     int marks_blocks, counts_blocks, no_calls, counts_instructions;
+    int unwinder; /* is_unwinder in rewrite_options.h */
     int overwrite, bundle, confined, no_verify, instrument_imports, poison, quiet;
     struct filter filter, times;
 };

@@ -165,6 +165,9 @@ static void test_what_a_verb_does_not_take(void **state)
     check_wrong(READ("--undo", "in", "-o", "out", "--confined"), "--confined is for");
     check_wrong(READ("--verify", "in", "--result-fd=2"), "--result-fd is for");
     check_wrong(READ("in", "-o", "out", "--poison", "--how=prologue"), "--poison is for");
+    check_wrong(READ("in", "-o", "out", "--unwinder"), "--unwinder is for --away");
+    check_wrong(READ("in", "-o", "out", "--away=0x1000", "--unwinder", "--include=a"),
+                "takes no filters");
     check_wrong(READ("--verify", "in", "--time=x"), "--time is for");
     check_wrong(READ("--verify", "in", "--include=x"), "are for instrumenting");
 }

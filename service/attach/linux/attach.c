@@ -4,15 +4,17 @@
  *      program runs      from its files, `instrument` plans the hooks of each image: what was added
  *                        gets a free place within reach of the image (--away)
  *      a thread stands   and maps the agent, and what was added, by system calls
- *      all stand         libgcc is told of the agent's unwind information, if its lock is free;
- *                        the hooks are written; threads that were amid the bytes go on in the
+ *      all stand         the hooks are written; threads that were amid the bytes go on in the
  *                        stubs, and all threads' gs leads to nobody's words
  *                        (trace/attached_agent.h)
- *      program runs      the hook words are set, and calls are recorded
+ *      program runs      the hook words are set, libgcc's first, and calls are recorded
+ *
+ * libgcc has one hook, by which exceptions find their way through thunks
+ * (hooks/linux/own_frames.h).
  *
  * Out: all stand, the bytes are what they were, and calls that are under way get their return
- * addresses back. Once nobody is in our code any more, our memory is unmapped, and gs is 0 again
- * (attach_leave.c).
+ * addresses back. Once nobody is in our code any more, libgcc's hook goes, our memory is unmapped,
+ * and gs is 0 again (attach_leave.c).
  *
  * A thread is amid the bytes where its instruction pointer is, or one that a signal frame on its
  * stack has: these are known by the segments that the kernel keeps behind the pointer, and by the
@@ -88,15 +90,27 @@ static bool while_standing(struct attached *attached, act_fn *act, int tries,
     return is_done;
 }
 
+/* Of libgcc, or of all others. */
+static bool set_hook_words_of(const struct attached *attached, size_t first, bool is_unwinder)
+{
+    const struct attached_agent *agent = &attached->agent;
+    uint64_t entry = agent->base + (is_unwinder ? agent->finder : agent->entry);
+
+    for (size_t i = first; i < attached->image_count; i++) {
+        const struct hooked_image *image = &attached->images[i];
+
+        if (image->hook_count && image->is_unwinder == is_unwinder &&
+            !attached_put(attached, image->hook_word, &entry, sizeof(entry)))
+            return false;
+    }
+    return true;
+}
+
 static bool set_hook_words(const struct attached *attached, size_t first, struct failure *failure)
 {
-    uint64_t entry = attached->agent.base + attached->agent.entry;
-
-    for (size_t i = first; i < attached->image_count; i++)
-        if (attached->images[i].hook_count &&
-            !attached_put(attached, attached->images[i].hook_word, &entry, sizeof(entry)))
-            return fail_because(failure, "cannot be written to: %s", strerror(errno));
-    return true;
+    return (set_hook_words_of(attached, first, true) &&
+            set_hook_words_of(attached, first, false)) ||
+           fail_because(failure, "cannot be written to: %s", strerror(errno));
 }
 
 static bool open_memory(struct attached *attached, struct failure *failure)
@@ -136,29 +150,33 @@ static bool has_ended(const struct attached *attached)
     return false;
 }
 
-/* Also where nothing was loaded but libgcc, which has to be told before the first exception. */
+static void count_images(const struct attached *attached, size_t first,
+                         struct attach_counts *counts)
+{
+    for (size_t i = first; i < attached->image_count; i++) {
+        counts->images += !attached->images[i].is_unwinder;
+        counts->functions += attached->images[i].functions;
+    }
+}
+
 bool attach_later(struct attached *attached, const struct attach_settings *settings,
                   struct attach_counts *counts, struct failure *failure)
 {
     size_t first = attached->image_count;
-    bool was_told = attached->telling;
 
     *counts = (struct attach_counts){0};
     if (!attach_plan_later(attached, settings, failure) ||
         (attached->image_count > first && !attach_map_later(attached, settings, first, failure)) ||
         !attach_hooks_prepare(attached, first, failure))
         return false;
-    if (attached->image_count == first && was_told == (attached->telling != 0))
+    if (attached->image_count == first)
         return true;
     attached->stopped_ms = 0;
     if (!while_standing(attached, attach_hooks_in, MOST_STOPS, failure) ||
         !set_hook_words(attached, first, failure))
         return false;
     counts->stopped_ms = attached->stopped_ms;
-    for (size_t i = first; i < attached->image_count; i++) {
-        counts->images++;
-        counts->functions += attached->images[i].functions;
-    }
+    count_images(attached, first, counts);
     return true;
 }
 
@@ -201,10 +219,8 @@ enum attach_ended attach_end(struct attached *attached, struct failure *failure)
 
 static void count(const struct attached *attached, struct attach_counts *counts)
 {
-    counts->images = (unsigned)attached->image_count;
     counts->stopped_ms = attached->stopped_ms;
-    for (size_t i = 0; i < attached->image_count; i++)
-        counts->functions += attached->images[i].functions;
+    count_images(attached, 0, counts);
     counts->functions -= counts->waiting + counts->changed;
 }
 
@@ -221,7 +237,7 @@ static bool enter(struct attached *attached, const struct attach_settings *setti
         if (set_hook_words(attached, 0, failure)) /* from here on, the service has to answer soon */
             return true;
     }
-    if (attached->is_told || attached->is_hooked)
+    if (attached->is_hooked)
         attach_end(attached, &ignored);
     else
         attach_unmap(attached, &ignored);

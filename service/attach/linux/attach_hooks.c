@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "image/elf_file.h"
 #include "service/attach/linux/address_space.h"
 #include "service/attach/linux/attach_leave.h"
-#include "service/attach/linux/elf_symbol.h"
 #include "service/attach/linux/signal_frames.h"
 
 typedef void visit_fn(struct attached *attached, struct hook *hook);
@@ -165,60 +165,21 @@ static bool throws_by_itself(pid_t pid)
     return throws;
 }
 
-/* Since 13, libgcc's function takes memory, for which it may wait amid its work. */
-static bool is_of_gcc_13(const struct elf_file *elf)
+/* Whether exceptions find their way by a libgcc that is hooked. */
+static bool has_hooked_unwinder(const struct attached *attached)
 {
-    const Elf64_Shdr *section = elf_section_named(elf, ".dynstr");
-    char *names = section ? elf_section_read(elf, section) : NULL;
-    bool is = names && memmem(names, section->sh_size, "GCC_13.0.0", sizeof("GCC_13.0.0"));
-
-    free(names);
-    return is;
-}
-
-/* Finds the function by which libgcc is told of unwind information; none, where no exceptions are
- * thrown. */
-static bool find_registration(struct attached *attached, struct failure *failure)
-{
-    struct address_space space;
-    bool is_found = false, is_fit = false;
-
-    if (!address_space_read(&space, attached->pid, failure))
-        return false;
-    for (size_t i = 0; i < space.count && !is_found; i++) {
-        const struct address_range *range = &space.ranges[i];
-        struct bounded_file file;
-        struct elf_file elf;
-        struct failure ignored;
-
-        if (range->offset || !attached_is_unwinder(attached_base_name(range->path)) ||
-            !bounded_file_open(&file, range->path, &ignored) || !elf_open(&elf, file, &ignored))
-            continue;
-        is_found = true;
-        attached->telling = elf_symbol_value(&elf, "__register_frame_info");
-        attached->forgetting = elf_symbol_value(&elf, "__deregister_frame_info");
-        is_fit = attached->telling && attached->forgetting && !is_of_gcc_13(&elf);
-        attached->telling += range->start;
-        attached->forgetting += range->start;
-        elf_close(&elf);
-    }
-    address_space_free(&space);
-    if (is_found && !is_fit)
-        return fail_because(
-            failure,
-            "has a libgcc other than that of gcc 12 and before, which cannot be told of hooks yet; instrument the "
-            "program before it starts");
-    return is_found || !throws_by_itself(attached->pid) ||
-           fail_because(
-               failure,
-               "throws exceptions by an unwinder of its own, which cannot be told of hooks; "
-               "instrument the program before it starts");
+    for (size_t i = 0; i < attached->image_count; i++)
+        if (attached->images[i].is_unwinder && attached->images[i].hook_count)
+            return true;
+    return false;
 }
 
 bool attach_hooks_prepare(struct attached *attached, size_t first, struct failure *failure)
 {
-    if (!attached->telling && !find_registration(attached, failure))
-        return false;
+    if (!has_hooked_unwinder(attached) && throws_by_itself(attached->pid))
+        return fail_because(
+            failure, "throws exceptions by an unwinder of its own, which cannot be told of hooks; "
+                     "instrument the program before it starts");
     each_hook(attached, first, find_changed);
     for (size_t i = first; i < attached->image_count; i++)
         leave_without_hole(&attached->images[i]);
@@ -310,48 +271,48 @@ static void write_page(const struct attached *attached, const struct hooked_imag
     attached_put(attached, page.start, page.bytes, size);
 }
 
-static void write_hooks(struct attached *attached, const struct hook_change *change)
+static void write_hooks_of(const struct attached *attached, const struct hooked_image *image,
+                           const struct hook_change *change)
 {
-    for (size_t i = 0; i < attached->image_count; i++) {
-        struct hooked_image *image = &attached->images[i];
-
-        for (size_t first = 0, end; first < image->hook_count; first = end) {
-            end = end_of_page(image, first);
-            write_page(attached, image, first, end, change);
-        }
+    for (size_t first = 0, end; first < image->hook_count; first = end) {
+        end = end_of_page(image, first);
+        write_page(attached, image, first, end, change);
     }
 }
 
-/* Exceptions find their way through thunks. A program without libgcc throws none. Where somebody
-   holds libgcc's lock, its function would wait for that, by a system call: that is not made, and
-   nothing has changed. */
-static bool tell_unwinder(struct attached *attached, struct tracees *tracees,
-                          struct failure *failure)
+static void write_hooks(struct attached *attached, const struct hook_change *change)
 {
-    struct tracee *caller = tracees_caller(tracees);
-
-    if (!attached->telling || attached->is_told)
-        return true;
-    attached->is_told =
-        caller && tracee_call_function(tracees, caller, attached->telling,
-                                       attached->agent.base + attached->agent.frames,
-                                       attached->letter.address + LETTER_STACK_SIZE,
-                                       attached->letter.address + LETTER_STACK_SIZE);
-    return attached->is_told || fail_because(failure, "has its unwinder at work all the time");
+    for (size_t i = 0; i < attached->image_count; i++)
+        write_hooks_of(attached, &attached->images[i], change);
 }
 
-/* The C library that the function calls may be hooked by now. */
-static bool tell_without_hooks(struct attached *attached, struct tracees *tracees,
-                               struct failure *failure)
-{
-    bool is_told;
+static const struct hook_change coming = {HOOK_OUT, HOOK_IN, .is_put = true, .is_of_wanted = true};
+static const struct hook_change going = {HOOK_IN, HOOK_OUT, .is_put = false};
 
-    if (!attached->is_hooked || !attached->telling || attached->is_told)
-        return tell_unwinder(attached, tracees, failure);
-    write_hooks(attached, &(struct hook_change){HOOK_IN, HOOK_IN, .is_put = false});
-    is_told = tell_unwinder(attached, tracees, failure);
-    write_hooks(attached, &(struct hook_change){HOOK_IN, HOOK_IN, .is_put = true});
-    return is_told;
+/* Of libgcc, which has to find its way through thunks, or of all others. */
+static void take_out(struct attached *attached, bool is_of_unwinder)
+{
+    for (size_t i = 0; i < attached->image_count; i++)
+        if (attached->images[i].is_unwinder == is_of_unwinder)
+            write_hooks_of(attached, &attached->images[i], &going);
+}
+
+/* Without its hook there can be no other. */
+static bool can_hook_unwinder(const struct attached *attached, struct failure *failure)
+{
+    for (size_t i = 0; i < attached->image_count; i++)
+        for (size_t k = 0; attached->images[i].is_unwinder && k < attached->images[i].hook_count;
+             k++)
+            switch (attached->images[i].hooks[k].state) {
+            case HOOK_WAITS:
+                return fail_because(failure, "has its unwinder at work all the time");
+            case HOOK_CHANGED:
+                return fail_because(failure, "has a libgcc that something else has changed");
+            case HOOK_OUT:
+            case HOOK_IN:
+                break;
+            }
+    return true;
 }
 
 static void wait_no_more(struct attached *attached, struct hook *hook)
@@ -364,14 +325,12 @@ static void wait_no_more(struct attached *attached, struct hook *hook)
 bool attach_hooks_in(struct attached *attached, struct tracees *tracees, struct failure *failure)
 {
     each_hook(attached, 0, wait_no_more);
-    if (!look_at_threads(attached, tracees, failure) ||
-        !tell_without_hooks(attached, tracees, failure) ||
+    if (!look_at_threads(attached, tracees, failure) || !can_hook_unwinder(attached, failure) ||
         !move_all(attached, tracees, moved, failure))
         return false;
     if (!attached->is_hooked)
         give_words_of_nobody(attached, tracees);
-    write_hooks(attached,
-                &(struct hook_change){HOOK_OUT, HOOK_IN, .is_put = true, .is_of_wanted = true});
+    write_hooks(attached, &coming);
     attached->is_hooked = true;
     return true;
 }
@@ -381,12 +340,16 @@ bool attach_hooks_out(struct attached *attached, struct tracees *tracees, struct
     if (attached->is_hooked) {
         if (!move_all(attached, tracees, moved_out, failure))
             return false;
-        write_hooks(attached, &(struct hook_change){HOOK_IN, HOOK_OUT, .is_put = false});
+        take_out(attached, false);
         attached->is_hooked = false;
         if (!attach_leave_begin(attached, tracees, failure))
             return false;
     }
-    return attach_leave(attached, tracees, failure);
+    if (!attach_leave(attached, tracees, failure) ||
+        !move_all(attached, tracees, moved_out, failure))
+        return false;
+    take_out(attached, true);
+    return true;
 }
 
 static bool is_missing(const struct hook *hook)

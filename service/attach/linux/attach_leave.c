@@ -11,7 +11,7 @@
  *      an unwinder that is at work: it has read a thunk's address, and where that was, and reads
  *      there again. A thread that has libgcc's code on its stack keeps its slots until later.
  *
- *      libgcc, for exceptions to come: it is told to forget.
+ *      libgcc, for exceptions to come: once all that is over, its hook goes, too (attach_hooks.c).
  *
  * So threads get their return addresses back one by one, as they are found clear of all that. In
  * the turn in which the last one is, all others have to be clear as well, for the calls that are on
@@ -25,14 +25,6 @@
 
 #include "service/attach/linux/signal_frames.h"
 #include "trace/attached_agent.h"
-
-/* libgcc's struct object: six words. With the lowest bit of the fifth, the fourth leads to memory
-   that was taken for a sorted table, and that it would give back: that may wait for a lock.
-   Without, the fourth is what it was told. */
-#define OBJECT_WORDS  6
-#define OBJECT_WHAT   3
-#define OBJECT_STATE  4
-#define OBJECT_SORTED 1u
 
 bool attach_leave_begin(struct attached *attached, const struct tracees *tracees,
                         struct failure *failure)
@@ -72,7 +64,7 @@ static bool is_within(uint64_t address, uint64_t start, uint64_t size)
 /* The agent, thunks, stubs. */
 static bool is_our_code(const struct attached *attached, uint64_t address)
 {
-    if (is_within(address, attached->agent.mapped, attached->agent.mapped_size))
+    if (is_within(address, attached->agent.base, attached->agent.size))
         return true;
     for (size_t i = 0; i < attached->image_count; i++)
         for (size_t k = 0; k < attached->images[i].added_count; k++) {
@@ -254,40 +246,6 @@ static const struct address_range *unwinder_code(const struct address_space *spa
     return NULL;
 }
 
-/* Its table of functions, sorted for the first exception, is not given back: some kilobytes. */
-static bool forget(const struct attached *attached, const struct tracees *tracees,
-                   struct tracee *caller)
-{
-    uint64_t at = attached->letter.address + LETTER_STACK_SIZE;
-    uint64_t frames = attached->agent.base + attached->agent.frames;
-    uint64_t was[OBJECT_WORDS], plain[OBJECT_WORDS];
-
-    if (pread(attached->memory, was, sizeof(was), (off_t)at) != sizeof(was))
-        return false;
-    memcpy(plain, was, sizeof(plain));
-    plain[OBJECT_WHAT] = frames;
-    plain[OBJECT_STATE] &= ~(uint64_t)OBJECT_SORTED;
-    if (attached_put(attached, at, plain, sizeof(plain)) &&
-        tracee_call_function(tracees, caller, attached->forgetting, frames, 0,
-                             attached->letter.address + LETTER_STACK_SIZE))
-        return true;
-    attached_put(attached, at, was, sizeof(was));
-    return false;
-}
-
-/* Where the library is not there any more, nobody knows. */
-static bool tell_unwinder_no_more(struct attached *attached, const struct turn *turn,
-                                  struct failure *failure)
-{
-    const struct address_range *code = address_space_at(&turn->space, attached->forgetting);
-    struct tracee *caller = tracees_caller(turn->tracees);
-
-    if (!attached->is_told || !code || !attached_is_unwinder(attached_base_name(code->path)))
-        return true;
-    attached->is_told = !(caller && forget(attached, turn->tracees, caller));
-    return !attached->is_told || fail_because(failure, "its unwinder is at work all the time");
-}
-
 static void give_gs_back(const struct tracees *tracees)
 {
     for (size_t i = 0; i < tracees->count; i++)
@@ -300,8 +258,7 @@ static bool leave(struct attached *attached, struct turn *turn, struct failure *
     if (pread(attached->memory, &turn->memory, sizeof(turn->memory),
               (off_t)(attached->agent.base + attached->agent.memory)) != sizeof(turn->memory))
         return fail_because(failure, "the agent cannot be read");
-    if (!have_left(attached, turn, failure) || !put_rest_back(turn, failure) ||
-        !tell_unwinder_no_more(attached, turn, failure))
+    if (!have_left(attached, turn, failure) || !put_rest_back(turn, failure))
         return false;
     give_gs_back(turn->tracees);
     return true;

@@ -126,7 +126,7 @@ static uint64_t put_string(struct attached *attached, const char *text)
 
 static uint64_t environment_of(const struct letter *letter)
 {
-    return letter->address + LETTER_STACK_SIZE + LETTER_OBJECT_SIZE;
+    return letter->address + LETTER_PATH_SIZE;
 }
 
 static uint64_t images_of(const struct letter *letter)
@@ -146,6 +146,19 @@ static bool write_environment(struct attached *attached, const struct attach_set
            attached_put(attached, environment_of(&attached->letter), pointers, sizeof(pointers));
 }
 
+/* What the agent is to know of an image: of libgcc, nothing. False: it cannot be written. */
+static bool tell_of(struct attached *attached, const struct hooked_image *hooked,
+                    struct attached_image *image)
+{
+    *image = (struct attached_image){0};
+    if (hooked->is_unwinder)
+        return true;
+    image->base = hooked->base;
+    image->path = put_string(attached, hooked->path);
+    image->header = hooked->hook_count ? hooked->header : 0;
+    return image->path != 0;
+}
+
 /* Images from that one on, and then how many there are. */
 static bool write_images(struct attached *attached, size_t first, struct failure *failure)
 {
@@ -155,14 +168,10 @@ static bool write_images(struct attached *attached, size_t first, struct failure
     bool is_put = true;
 
     for (size_t i = first; is_put && i < attached->image_count; i++) {
-        struct attached_image image = {
-            .base = attached->images[i].base,
-            .path = put_string(attached, attached->images[i].path),
-            .header = attached->images[i].hook_count ? attached->images[i].header : 0,
-        };
+        struct attached_image image;
 
-        is_put =
-            image.path && attached_put(attached, images + i * sizeof(image), &image, sizeof(image));
+        is_put = tell_of(attached, &attached->images[i], &image) &&
+                 attached_put(attached, images + i * sizeof(image), &image, sizeof(image));
     }
     return (is_put && attached_put(attached, attached->agent.base + attached->agent.attachment,
                                    &attachment, sizeof(attachment))) ||
@@ -171,7 +180,7 @@ static bool write_images(struct attached *attached, size_t first, struct failure
 
 static bool map_letter(struct attached *attached, struct tracees *tracees, struct failure *failure)
 {
-    uint64_t fixed = LETTER_STACK_SIZE + LETTER_OBJECT_SIZE + ENVIRONMENT * sizeof(uint64_t) +
+    uint64_t fixed = LETTER_PATH_SIZE + ENVIRONMENT * sizeof(uint64_t) +
                      ATTACHED_IMAGES * sizeof(struct attached_image);
     uint64_t size = fixed + (ATTACHED_IMAGES + ENVIRONMENT) * STRING_ROOM, address;
 
@@ -208,10 +217,10 @@ static void unmap_areas(const struct attached *attached, struct tracees *tracees
 
 static void unmap(const struct attached *attached, struct tracees *tracees)
 {
-    if (attached->agent.base)
+    if (attached->agent.base) {
         unmap_areas(attached, tracees);
-    if (attached->agent.mapped)
-        call(tracees, SYS_munmap, attached->agent.mapped, attached->agent.mapped_size, 0, 0, 0, 0);
+        call(tracees, SYS_munmap, attached->agent.base, attached->agent.size, 0, 0, 0, 0);
+    }
     for (size_t i = 0; i < attached->image_count; i++)
         for (size_t k = 0; k < attached->images[i].added_count; k++) {
             const struct added_range *range = &attached->images[i].added[k];
@@ -223,20 +232,23 @@ static void unmap(const struct attached *attached, struct tracees *tracees)
         call(tracees, SYS_munmap, attached->letter.address, attached->letter.size, 0, 0, 0, 0);
 }
 
-/* The place of one may have been taken meanwhile: it has no hooks then. */
-static void map_images(struct attached *attached, struct tracees *tracees, size_t first,
-                       bool is_quiet)
+/* The place of one may have been taken meanwhile: it has no hooks then. False: libgcc's was. */
+static bool map_images(struct attached *attached, struct tracees *tracees, size_t first,
+                       bool is_quiet, struct failure *failure)
 {
     for (size_t i = first; i < attached->image_count; i++) {
         struct hooked_image *image = &attached->images[i];
-        struct failure failure;
+        struct failure why;
 
-        if (map_image(attached, tracees, image, &failure))
+        if (map_image(attached, tracees, image, &why))
             continue;
+        if (image->is_unwinder)
+            return fail_because(failure, "has no room for what libgcc needs: %s", why.text);
         if (!is_quiet)
-            message("%s: left alone", failure.text);
+            message("%s: left alone", why.text);
         hooked_image_close(image);
     }
+    return true;
 }
 
 /* The agent and its letter, or nothing. */
@@ -248,9 +260,8 @@ bool attach_map(struct attached *attached, const struct attach_settings *setting
 
     if (!tracees_stop_one(&tracees, attached->pid, failure))
         return false;
-    is_mapped = map_letter(attached, &tracees, failure) && map_agent(attached, &tracees, failure);
-    if (is_mapped)
-        map_images(attached, &tracees, 0, settings->is_quiet);
+    is_mapped = map_letter(attached, &tracees, failure) && map_agent(attached, &tracees, failure) &&
+                map_images(attached, &tracees, 0, settings->is_quiet, failure);
     if (is_mapped && !write_environment(attached, settings))
         is_mapped = fail_because(failure, "cannot be written to: %s", strerror(errno));
     is_mapped = is_mapped && write_images(attached, 0, failure);
@@ -268,8 +279,8 @@ bool attach_map_later(struct attached *attached, const struct attach_settings *s
 
     if (!tracees_stop_one(&tracees, attached->pid, failure))
         return false;
-    map_images(attached, &tracees, first, settings->is_quiet);
-    is_written = write_images(attached, first, failure);
+    is_written = map_images(attached, &tracees, first, settings->is_quiet, failure) &&
+                 write_images(attached, first, failure);
     tracees_release(&tracees);
     return is_written;
 }

@@ -43,15 +43,17 @@ struct plan {
     struct planned *images;     /* room for ATTACHED_IMAGES */
     struct instrumenting *work; /* for each */
     size_t count;
+    bool lacks_unwinder; /* libgcc is there, but cannot be hooked: */
+    struct failure why;
 };
 
-/* The linker's own code, and what unwinding needs, stay as they are. */
+/* The linker's own code stays as it is. */
 static bool is_left_out(const char *path)
 {
     const char *name = attached_base_name(path);
     size_t length = strlen(path);
 
-    return path[0] != '/' || !strncmp(name, "ld-linux", 8) || attached_is_unwinder(name) ||
+    return path[0] != '/' || !strncmp(name, "ld-linux", 8) ||
            (length > 10 && !strcmp(path + length - 10, " (deleted)"));
 }
 
@@ -153,9 +155,12 @@ static bool place(struct planned *image, const char *folder, size_t number, stru
     return make_folder(image->folder, failure);
 }
 
-static void leave_alone(const struct plan *plan, const char *path, const struct failure *why)
+static void leave_alone(struct plan *plan, const char *path, const struct failure *why)
 {
-    if (!plan->settings->is_quiet)
+    if (attached_is_unwinder(attached_base_name(path))) {
+        plan->lacks_unwinder = true;
+        plan->why = *why;
+    } else if (!plan->settings->is_quiet)
         message("%s: left alone: %s", path, why->text);
 }
 
@@ -178,6 +183,7 @@ static void plan_image(struct plan *plan, const char *path, uint64_t base, uint6
             .original = image->path,
             .output = image->output,
             .away = image->away - base + image->linked,
+            .is_unwinder = attached_is_unwinder(attached_base_name(path)),
             .work = image->code,
         };
         return;
@@ -215,11 +221,15 @@ static bool fits(const struct planned *planned, const struct hooked_image *image
                         (unsigned long long)room_of(planned) >> 10);
 }
 
-static bool read_image(const struct planned *planned, struct hooked_image *image,
+static bool read_image(const struct planned *planned, bool is_unwinder, struct hooked_image *image,
                        struct failure *failure)
 {
     if (!hooked_image_read(image, planned->output, planned->base, planned->away, failure))
         return false;
+    if (is_unwinder) {
+        image->is_unwinder = true;
+        image->functions = 0; /* none is recorded */
+    }
     if (fits(planned, image, failure))
         return true;
     hooked_image_free(image);
@@ -233,8 +243,8 @@ static void read_images(struct plan *plan, struct attached *attached)
         const struct planned *planned = &plan->images[i];
         struct instrumenting *work = &plan->work[i];
 
-        if (work->is_done &&
-            read_image(planned, &attached->images[attached->image_count], &work->failure)) {
+        if (work->is_done && read_image(planned, work->is_unwinder,
+                                        &attached->images[attached->image_count], &work->failure)) {
             attached->seen[planned->seen].image = attached->image_count++;
             continue;
         }
@@ -265,7 +275,7 @@ static void plan_free(struct plan *plan)
     free(plan->work);
 }
 
-/* False: out of memory. */
+/* False: out of memory, or libgcc cannot be hooked. */
 static bool plan_new_images(struct attached *attached, const struct attach_settings *settings,
                             struct address_space *space, struct failure *failure)
 {
@@ -277,6 +287,11 @@ static bool plan_new_images(struct attached *attached, const struct attach_setti
         instrumenting_run(plan.work, plan.count, attached->agent.path, settings->filters);
         read_images(&plan, attached);
     }
+    if (is_begun && plan.lacks_unwinder)
+        is_begun = fail_because(
+            failure,
+            "has a libgcc that hooks cannot be told to: %s; instrument the program before it starts",
+            plan.why.text);
     plan_free(&plan);
     return is_begun;
 }

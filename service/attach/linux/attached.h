@@ -12,14 +12,13 @@
 
 #define ATTACHED_PAGE       4096u
 #define ATTACHED_IMAGES     512
-#define LETTER_STACK_SIZE   65536
-#define LETTER_OBJECT_SIZE  256 /* libgcc's struct object has 48 bytes */
+#define LETTER_PATH_SIZE    4096
 
 /*
  * Memory of ours in the process:
  *
- *      | path of a file … stack of calls | libgcc's object | environment[3] | struct attached_image[] | strings … |
- *      ^ address                  LETTER_STACK_SIZE                          ATTACHED_IMAGES           ^ next
+ *      | path of a file | environment[3] | struct attached_image[] | strings … |
+ *      ^ address         ^ LETTER_PATH_SIZE         ATTACHED_IMAGES           ^ next
  */
 struct letter {
     uint64_t address, size;
@@ -41,8 +40,6 @@ struct attached {
     struct seen_image *seen; /* room for ATTACHED_IMAGES */
     size_t seen_count;
     struct letter letter;
-    uint64_t telling, forgetting; /* libgcc's functions in the process; 0: it has no libgcc */
-    bool is_told;                 /* libgcc, of the agent's unwind information */
     pid_t *inside;                /* threads that may come to our memory, once the hooks are out */
     size_t inside_count;
     bool is_hooked;

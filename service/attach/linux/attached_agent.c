@@ -16,8 +16,6 @@
 #include "trace/image_manifest.h"
 
 #define PAGE 4096u
-#define EH_FRAME_PCREL4                                                                            \
-    0x1b /* how .eh_frame_hdr tells where .eh_frame is: DW_EH_PE_pcrel | sdata4 */
 
 static uint64_t page_up(uint64_t number)
 {
@@ -52,13 +50,8 @@ static bool read_loads(struct attached_agent *agent, const struct elf_file *elf)
 {
     const Elf64_Ehdr *header = &elf->header;
     Elf64_Phdr *all = elf_read(elf, header->e_phoff, (uint64_t)header->e_phnum * sizeof(*all));
-    int32_t distance[2];
 
     for (unsigned i = 0; all && i < header->e_phnum; i++) {
-        if (all[i].p_type == PT_GNU_EH_FRAME &&
-            bounded_file_read(&elf->file, distance, sizeof(distance), all[i].p_offset) == 0 &&
-            ((uint8_t *)distance)[1] == EH_FRAME_PCREL4)
-            agent->frames = all[i].p_vaddr + sizeof(*distance) + (uint64_t)(int64_t)distance[1];
         if (all[i].p_type != PT_LOAD || agent->load_count == AGENT_LOADS)
             continue;
         agent->loads[agent->load_count] = all[i];
@@ -132,8 +125,9 @@ static bool read_unbound(struct attached_agent *agent, const struct elf_file *el
     agent->nobody = elf_symbol_value(elf, ATTACHED_NOBODY_SYMBOL);
     agent->memory = elf_symbol_value(elf, ATTACHED_MEMORY_SYMBOL);
     agent->entry = elf_symbol_value(elf, IMAGE_HOOK_SYMBOL);
-    return agent->attachment && agent->nobody && agent->memory && agent->entry &&
-           read_loads(agent, elf) && agent->frames;
+    agent->finder = elf_symbol_value(elf, ATTACHED_FINDER_SYMBOL);
+    return agent->attachment && agent->nobody && agent->memory && agent->entry && agent->finder &&
+           read_loads(agent, elf);
 }
 
 static bool bind(struct attached_agent *agent, const struct elf_file *elf)
@@ -195,25 +189,15 @@ static bool map_load(const struct attached_agent *agent, const struct tracees *t
                              1, 0) == (ssize_t)load->p_filesz;
 }
 
-uint64_t attached_agent_place(const struct attached_agent *agent, uint64_t mapped)
-{
-    for (size_t i = 0; i < agent->load_count; i++)
-        if ((uint32_t)(mapped + agent->loads[i].p_vaddr) == 0)
-            return mapped + PAGE;
-    return mapped;
-}
-
 bool attached_agent_map(struct attached_agent *agent, const struct tracees *tracees,
                         struct tracee *caller, uint64_t file, struct failure *failure)
 {
-    agent->mapped_size = agent->size + PAGE;
-    if (!call_map(tracees, caller, 0, agent->mapped_size, PROT_NONE,
-                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, (uint64_t)-1, 0, &agent->mapped)) {
-        agent->mapped = 0;
+    if (!call_map(tracees, caller, 0, agent->size, PROT_NONE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, (uint64_t)-1, 0, &agent->base)) {
+        agent->base = 0;
         return fail_because(failure, "has no %llu MB of address space for the agent",
                             (unsigned long long)agent->size >> 20);
     }
-    agent->base = attached_agent_place(agent, agent->mapped);
     if (!read_file(agent, bind, failure))
         return false;
     for (size_t i = 0; i < agent->load_count; i++)

@@ -17,24 +17,14 @@ struct attached_agent {
     uint64_t size; /* of all of it, in the process */
     uint8_t *data; /* of the writable segment, relocated for `base`; file_size bytes */
     const Elf64_Phdr *data_load;
-    uint64_t mapped, mapped_size; /* what is reserved for it in the process; 0: nothing */
-    uint64_t base;                /* where in that it begins */
+    uint64_t base; /* where it begins in the process; 0: it is not there */
     /* Distances from base: */
-    uint64_t attachment, nobody, memory, entry, frames;
+    uint64_t attachment, nobody, memory, entry, finder;
 };
 
 /* Finds libattach.so where this program is installed, and reads it. */
 bool attached_agent_read(struct attached_agent *agent, struct failure *failure);
 void attached_agent_free(struct attached_agent *agent);
-
-/*
- * Where the agent begins in what is reserved for it, a page more than its size: there, or a page behind.
- *
- * libgcc takes a function for one that the linker has removed if the low 32 bits of its address are
- * 0. The stash, of 256 MB, is likely to end where another mapping begins, such as a heap that glibc
- * has aligned, and then to begin at such an address: all is moved by a page there.
- */
-uint64_t attached_agent_place(const struct attached_agent *agent, uint64_t mapped);
 
 /* Maps it by calls of a thread that stands. file: a descriptor of it in the process. */
 bool attached_agent_map(struct attached_agent *agent, const struct tracees *tracees, struct tracee *caller,

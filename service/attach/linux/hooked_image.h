@@ -55,6 +55,7 @@ struct hooked_image {
     uint32_t function_count;
     uint64_t low, high; /* all of `at` to at + size lies in between */
     unsigned long functions;
+    bool is_unwinder; /* libgcc: hooked in how it finds unwind information, and nowhere else */
     struct added_range added[HOOK_RANGES];
     size_t added_count;
 };

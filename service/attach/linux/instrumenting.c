@@ -109,8 +109,10 @@ static void instrument(const struct queue *queue, struct instrumenting *wanted)
     snprintf(agent, sizeof(agent), "--agent=%s", queue->agent);
     while (words[count])
         count++;
-    for (char *const *filter = queue->filters; filter && *filter && count < MOST_WORDS - 1;
-         filter++)
+    if (wanted->is_unwinder)
+        words[count++] = "--unwinder";
+    for (char *const *filter = wanted->is_unwinder ? NULL : queue->filters;
+         filter && *filter && count < MOST_WORDS - 1; filter++)
         words[count++] = *filter;
     wanted->is_done = run(words, text);
     if (wanted->is_done)

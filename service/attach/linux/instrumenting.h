@@ -12,6 +12,7 @@ struct instrumenting {
     const char *original, *output;
     uint64_t away; /* in the image's own addresses */
     uint64_t work; /* what has most of it begins first: bytes of code */
+    bool is_unwinder; /* hooked in how it finds unwind information, and nowhere else */
     bool is_done;
     struct failure failure; /* of what is not done: also where nothing in the image can be hooked */
 };

@@ -504,31 +504,3 @@ long tracee_call(const struct tracees *tracees, struct tracee *tracee, long numb
     go_on(tracee, &was);
     return result;
 }
-
-/* It returns to the `syscall`: what it would call there is not made. */
-bool tracee_call_function(const struct tracees *tracees, struct tracee *tracee, uint64_t function,
-                          uint64_t first, uint64_t second, uint64_t stack)
-{
-    struct interrupted was;
-    struct user_regs_struct registers;
-    uint64_t slot = (stack & ~15ull) - 24, target = tracees->syscall_at;
-    bool is_called = false;
-
-    if (process_vm_writev(tracees->pid, &(struct iovec){&target, sizeof(target)}, 1,
-                          &(struct iovec){(void *)slot, sizeof(target)}, 1, 0) != sizeof(target) ||
-        !interrupt(tracee, &was))
-        return false;
-    registers = was.registers;
-    registers.rip = function;
-    registers.rsp = slot;
-    registers.orig_rax = (unsigned long long)-1;
-    registers.rdi = first;
-    registers.rsi = second;
-    if (tracee_set_registers(tracee, &registers) && go_to_call(tracee) &&
-        tracee_registers(tracee, &registers) && registers.rip == target + 2) {
-        registers.orig_rax = (unsigned long long)-1; /* makes none */
-        is_called = tracee_set_registers(tracee, &registers) && go_to_call(tracee);
-    }
-    go_on(tracee, &was);
-    return is_called;
-}

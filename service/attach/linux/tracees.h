@@ -69,9 +69,4 @@ void tracee_set_gs(const struct tracee *tracee, uint64_t base);
  */
 long tracee_call(const struct tracees *tracees, struct tracee *tracee, long number, const uint64_t arguments[6]);
 
-/* Calls a function there, with up to two arguments, on the stack that ends at `stack`. It must not block, nor need
-   what another thread holds. Returns false if that failed; its result is of no interest. */
-bool tracee_call_function(const struct tracees *tracees, struct tracee *tracee, uint64_t function, uint64_t first,
-                          uint64_t second, uint64_t stack);
-
 #endif

@@ -22,27 +22,19 @@
 
 #include <cmocka.h>
 
-#define STOPS      60
-#define STACK_SIZE 65536
+#define STOPS 60
 
 /* Shared with the child. */
 static struct shared {
     atomic_bool is_ready, is_over;
-    atomic_int interrupted, signals, called;
+    atomic_int interrupted, signals;
     atomic_long turns;
-    char stack[STACK_SIZE];
 } * shared;
 
 static void count_signal(int number)
 {
     (void)number;
     shared->signals++;
-}
-
-/* In the child, called from outside. */
-static void called_from_outside(int first, int second)
-{
-    shared->called += first * second;
 }
 
 static void *spin(void *unused)
@@ -162,11 +154,8 @@ static void test_calls(void **state)
         assert_int_equal(tracee_call(&tracees, caller, SYS_getpid, none), pid);
         assert_int_equal(tracee_call(&tracees, caller, SYS_gettid, none), caller->tid);
         assert_int_equal(tracee_call(&tracees, caller, SYS_getcwd, wrong), -EFAULT);
-        assert_true(tracee_call_function(&tracees, caller, (uint64_t)called_from_outside, 6, 7,
-                                         (uint64_t)shared->stack + STACK_SIZE));
         tracees_release(&tracees);
     }
-    assert_int_equal(shared->called, STOPS * 42);
     end(pid);
 }
 
