@@ -109,6 +109,8 @@ enum protocol_kind {
     PROTOCOL_COMMAND_PAUSE = 35,
     PROTOCOL_COMMAND_RESUME = 36,
     PROTOCOL_COMMAND_OPEN = 37,
+    PROTOCOL_COMMAND_HOOK = 38, /* these two are a struct protocol_change */
+    PROTOCOL_COMMAND_UNHOOK = 39,
 };
 
 struct protocol_hello {
@@ -164,6 +166,18 @@ struct protocol_command {
     uint32_t session; /* LIST: the first one; OPEN: the one; PAUSE, RESUME: the one, 0 for all */
     uint32_t pid;     /* PAUSE, RESUME: of this process alone; 0 for all */
 };
+
+#define PROTOCOL_CHANGE_MOST 1024
+
+/* To whoever has attached to a process. As much is sent as there are addresses. */
+struct protocol_change {
+    struct protocol_command command;
+    uint32_t more; /* follow: nothing changes before the last has come */
+    uint32_t count;
+    uint64_t functions[PROTOCOL_CHANGE_MOST]; /* addresses in the process */
+};
+
+#define PROTOCOL_CHANGE_SIZE(count) (offsetof(struct protocol_change, functions) + (count) * sizeof(uint64_t))
 
 /*
  * Writes the socket's path into path, from values of the environment (null if unset; runtime_dir is

@@ -1,6 +1,6 @@
 /*
- * Functions whose hooks were out for a while, since they cost too much: NAME.unhooked beside NAME.bin, written by
- * `call_trace_service attach --overhead`, anew at each change.
+ * Functions whose hooks were out for a while, since they cost too much, or since the user has said so: NAME.unhooked
+ * beside NAME.bin, written by `call_trace_service attach` (--overhead; unhook), anew at each change.
  *
  *      0  +-------------------------+
  *         | struct unhooked_header  |
@@ -25,12 +25,12 @@ struct unhooked_header {
     uint32_t count;
     uint64_t created_ns; /* that of the trace, which says whose functions these are */
     uint32_t pid;        /* that of the trace */
-    uint32_t percent_256; /* what was allowed, in 256ths of a percent */
+    uint32_t percent_256; /* what was allowed, in 256ths of a percent; 0: anything */
 };
 
 struct unhooked {
     uint32_t function; /* number (trace_format.h) */
-    uint32_t reserved;
+    uint32_t by_user;   /* 1: `unhook`; 0: it cost too much */
     uint64_t calls;     /* of all threads, until then */
     uint64_t out_ticks; /* rdtsc */
     uint64_t in_ticks;  /* when it was hooked again; 0: it never was */

@@ -139,7 +139,8 @@ struct stack_facts {
 struct unhooked_facts {
     uint64_t times; /* that one was taken out */
     uint32_t functions;
-    double percent; /* what hooks were allowed to cost */
+    double percent; /* what hooks were allowed to cost; 0: anything */
+    bool by_user;   /* one at least */
 };
 
 struct tree {

@@ -45,6 +45,13 @@ static uint32_t number_of(const struct tree *tree, const struct images *images, 
     return 0;
 }
 
+static int compare(const void *a, const void *b)
+{
+    const struct unhooked *one = a, *other = b;
+
+    return one->function < other->function ? -1 : one->function > other->function;
+}
+
 void unhooked_read(struct tree *tree, struct images *images)
 {
     char *path = trace_beside(tree->path, UNHOOKED_SUFFIX);
@@ -54,13 +61,15 @@ void unhooked_read(struct tree *tree, struct images *images)
     if (records)
         tree->unhooked =
             (struct unhooked_facts){.times = header.count, .percent = header.percent_256 / 256.0};
+    if (records)
+        qsort(records, header.count, sizeof(*records), compare);
     for (uint32_t i = 0; records && i < header.count; i++) {
         uint32_t number = number_of(tree, images, records[i].function);
 
-        if (number && !images->functions[number].has_more_calls) {
+        tree->unhooked.functions += !i || records[i].function != records[i - 1].function;
+        tree->unhooked.by_user |= records[i].by_user;
+        if (number)
             images->functions[number].has_more_calls = true;
-            tree->unhooked.functions++;
-        }
     }
     free(records);
     free(path);

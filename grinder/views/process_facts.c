@@ -269,12 +269,15 @@ static void write_pauses(FILE *stream, const struct trace_header *header)
 
 static void write_unhooked(FILE *stream, const struct unhooked_facts *unhooked)
 {
-    if (unhooked->times)
-        fprintf(stream,
-                "  UNHOOKED  %" PRIu32
-                " function%s for a while, since hooks cost more than %g%%: calls are "
-                "at least what is shown (>)\n",
-                unhooked->functions, unhooked->functions == 1 ? "" : "s", unhooked->percent);
+    if (!unhooked->times)
+        return;
+    fprintf(stream, "  UNHOOKED  %" PRIu32 " function%s for a while, ", unhooked->functions,
+            unhooked->functions == 1 ? "" : "s");
+    if (unhooked->percent > 0)
+        fprintf(stream, "since hooks cost more than %g%%%s", unhooked->percent,
+                unhooked->by_user ? ", or " : "");
+    fprintf(stream, "%s: calls are at least what is shown (>)\n",
+            unhooked->by_user ? "by `unhook`" : "");
 }
 
 void process_facts_write(FILE *stream, const struct profile *profile, const struct process *process)

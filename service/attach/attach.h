@@ -40,6 +40,16 @@ bool attach_later(struct attached *attached, const struct attach_settings *setti
    its place in the image's manifest. False: it has no hook. */
 bool attach_want(struct attached *attached, uint64_t base, uint32_t place, bool is_wanted);
 
+/* A function that has a hook. */
+struct attached_function {
+    uint64_t base;  /* where its image begins in the process */
+    uint32_t place; /* in the image's manifest */
+    bool is_out;    /* it was not hooked */
+};
+
+/* The same by the user, of the function that begins at an address: it is hooked only if both want it. */
+bool attach_want_at(struct attached *attached, uint64_t function, bool is_wanted, struct attached_function *found);
+
 /* Functions are hooked as is wanted, but for those that a thread is amid of: these come in at a later call. */
 bool attach_apply(struct attached *attached, struct failure *failure);
 

@@ -52,6 +52,15 @@ static void pause_sessions(struct client *client, const struct protocol_command 
     client_send(client, "sessions\t%u", count);
 }
 
+/* Without an answer, nobody has attached. */
+static void change_hooks(struct client *client, const struct protocol_command *command)
+{
+    struct service *service = client->service;
+
+    if (service->change_hooks)
+        service->change_hooks(service->changer, client, (const struct protocol_change *)command);
+}
+
 static const struct answer answers[] = {
     {.kind = PROTOCOL_COMMAND_STATUS, .say = status_answer},
     {.kind = PROTOCOL_COMMAND_STOP, .say = promise_end, .comes_late = true},
@@ -59,6 +68,8 @@ static const struct answer answers[] = {
     {.kind = PROTOCOL_COMMAND_PAUSE, .say = pause_sessions},
     {.kind = PROTOCOL_COMMAND_RESUME, .say = pause_sessions},
     {.kind = PROTOCOL_COMMAND_OPEN, .say = give_trace, .has_descriptor = true},
+    {.kind = PROTOCOL_COMMAND_HOOK, .say = change_hooks, .is_of_change = true},
+    {.kind = PROTOCOL_COMMAND_UNHOOK, .say = change_hooks, .is_of_change = true},
 };
 
 const struct answer *answer_find(uint32_t kind)

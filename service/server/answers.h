@@ -12,6 +12,7 @@ struct answer {
     uint32_t kind;
     bool has_descriptor; /* that it hands over: not by TCP */
     bool comes_late;     /* when the service ends */
+    bool is_of_change;   /* the command is a struct protocol_change: not by TCP */
     void (*say)(struct client *client, const struct protocol_command *command);
 };
 

@@ -19,6 +19,9 @@ int connection_watch_peer(int connection, pid_t pid);
 bool connection_ask(int connection, const struct connection_peer *service,
                     const struct protocol_command *command);
 
+/* The same of HOOK or UNHOOK, on Linux. */
+bool connection_ask_change(int connection, const struct protocol_change *change);
+
 /*
  * Returns the length of the next line of the answer, which is stored without an end and cut to
  * size; 0 where the answer ends; -1, errno set: EPROTO if the service is of another version,

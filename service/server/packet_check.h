@@ -6,6 +6,7 @@
  *      | magic | version | kind | …       the same in all versions
  *      | protocol_hello                |  32 bytes, kind PROTOCOL_HELLO
  *      | protocol_command       |         24 bytes, kind PROTOCOL_COMMAND_…
+ *      | protocol_change        | … |     32 and 8 for each address, kind PROTOCOL_COMMAND_HOOK or UNHOOK
  */
 #ifndef UMBRA_SERVICE_PACKET_CHECK_H
 #define UMBRA_SERVICE_PACKET_CHECK_H
@@ -26,6 +27,7 @@ union packet {
     struct message_start start;
     struct protocol_hello hello;
     struct protocol_command command;
+    struct protocol_change change;
 };
 
 enum packet_state {

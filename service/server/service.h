@@ -24,6 +24,7 @@
 #include "service/server/tcp_endpoint.h"
 
 struct client;
+struct protocol_change;
 
 /* All of it is the caller's. */
 struct service_settings {
@@ -59,6 +60,10 @@ struct service {
     struct client *clients; /* in the order in which they came */
     unsigned refused;       /* who connected and was not served, since the start */
     unsigned strangers;     /* of these, who did not know the secret */
+
+    /* Who has attached to a process: changes which of these functions are hooked. Null: nobody has. */
+    void (*change_hooks)(void *changer, struct client *client, const struct protocol_change *change);
+    void *changer;
 
     pid_t command; /* 0 if there is none */
     enum command_kind command_kind;

@@ -10,7 +10,8 @@ static enum tcp_hello_state check_contents(struct protocol_tcp_hello *hello)
 {
     const struct answer *answer = answer_find(hello->hello.kind);
 
-    if (hello->hello.kind != PROTOCOL_HELLO && (!answer || answer->has_descriptor))
+    if (hello->hello.kind != PROTOCOL_HELLO &&
+        (!answer || answer->has_descriptor || answer->is_of_change))
         return TCP_HELLO_MALFORMED;
     if (!memchr(hello->exe, 0, sizeof(hello->exe)) ||
         !memchr(hello->command, 0, sizeof(hello->command)))

@@ -12,6 +12,7 @@
 #include "service/tool/attaching.h"
 #include "service/tool/choose.h"
 #include "service/tool/control.h"
+#include "service/tool/hooking.h"
 #include "service/tool/options.h"
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
@@ -176,6 +177,9 @@ static int run(const struct options *options)
         return attaching_run(options);
     case VERB_DETACH:
         return control_detach(options);
+    case VERB_HOOK:
+    case VERB_UNHOOK:
+        return hooking_run(options);
     case VERB_STOP:
         return control_stop(options);
     case VERB_STATUS:

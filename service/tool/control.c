@@ -15,21 +15,23 @@
 
 #define PATIENCE_S 10
 
-/* Sends the command and collects the lines of the answer, up to its end. */
-static bool ask(int connection, const struct connection_peer *service,
-                const struct protocol_command *command, struct table *answer)
+bool control_read_answer(int connection, struct table *answer)
 {
     char line[CLIENT_LINE_SIZE + 1];
     ssize_t length;
 
-    if (!connection_ask(connection, service, command))
-        return false;
     while ((length = connection_receive_line(connection, line, sizeof(line) - 1)) > 0) {
         line[length] = 0;
         if (!table_add(answer, line))
             return false;
     }
     return length == 0;
+}
+
+static bool ask(int connection, const struct connection_peer *service,
+                const struct protocol_command *command, struct table *answer)
+{
+    return connection_ask(connection, service, command) && control_read_answer(connection, answer);
 }
 
 /* This is the answer to status; other verbs cannot do what they are for. */
@@ -217,16 +219,25 @@ int control_stop(const struct options *options)
                           : stop(options, connection, &service);
 }
 
+int control_connect_attached(const struct options *options, struct connection_peer *service)
+{
+    int connection = endpoint_connect(options->instance, 0, service);
+
+    if (connection >= 0)
+        return connection;
+    if (errno != ENOENT && errno != ECONNREFUSED)
+        say_not_running(options->instance, false);
+    else
+        message(
+            "process %d: expected `attach` to have hooked it, found no such service (instance %s)",
+            (int)options->attached, options->instance);
+    return -1;
+}
+
 int control_detach(const struct options *options)
 {
     struct connection_peer service;
-    int connection = endpoint_connect(options->instance, 0, &service);
+    int connection = control_connect_attached(options, &service);
 
-    if (connection >= 0)
-        return stop(options, connection, &service);
-    if (errno != ENOENT && errno != ECONNREFUSED)
-        return say_not_running(options->instance, false);
-    message("process %d: expected `attach` to have hooked it, found no such service (instance %s)",
-            (int)options->attached, options->instance);
-    return 1;
+    return connection < 0 ? 1 : stop(options, connection, &service);
 }

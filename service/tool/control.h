@@ -3,9 +3,11 @@
 #ifndef UMBRA_SERVICE_CONTROL_H
 #define UMBRA_SERVICE_CONTROL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "service/base/connection_peer.h"
 #include "service/tool/options.h"
 #include "service/tool/table.h"
 
@@ -16,6 +18,12 @@ int control_stop(const struct options *options);
 
 /* The same of the one that has attached to the process. */
 int control_detach(const struct options *options);
+
+/* Collects the lines of an answer, up to its end. False: errno says why. */
+bool control_read_answer(int connection, struct table *answer);
+
+/* Connects to the service that has attached to the process; its owner closes it. -1 after one message. */
+int control_connect_attached(const struct options *options, struct connection_peer *service);
 
 /* 1 if no session is the one that was meant. */
 int control_pause(const struct options *options);

@@ -84,6 +84,8 @@ static const struct {
     [VERB_SPAWN] = {"spawn", "serve in the background; return when programs can be recorded"},
     [VERB_ATTACH] = {"attach", "PID: hook a program that runs, until ^C or detach"},
     [VERB_DETACH] = {"detach", "PID: return when its hooks are out and its trace is on the disk"},
+    [VERB_UNHOOK] = {"unhook", "PID PATTERN...: hook these functions no more, after attach"},
+    [VERB_HOOK] = {"hook", "PID PATTERN...: hook them again"},
     [VERB_STOP] = {"stop", "return when the service has ended and its traces are on the disk"},
     [VERB_STATUS] = {"status", "state of the service; exit status 1 if there is none"},
     [VERB_LIST] = {"list", "recorded processes: those that run, the last 1000 that ended"},

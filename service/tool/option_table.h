@@ -18,9 +18,11 @@ enum verb {
     VERB_RESUME,
     VERB_ATTACH,
     VERB_DETACH,
+    VERB_UNHOOK,
+    VERB_HOOK,
 };
 
-#define VERB_COUNT (VERB_DETACH + 1)
+#define VERB_COUNT (VERB_HOOK + 1)
 
 enum option_code {
     OPTION_TRACE_DIR = 1,

@@ -24,7 +24,7 @@ struct raw_options {
 static bool refuse_verb(const char *name)
 {
     static const char verbs[] =
-        "start, spawn, attach, detach, stop, status, list, pause, resume, top or snapshot";
+        "start, spawn, attach, detach, unhook, hook, stop, status, list, pause, resume, top or snapshot";
     struct nearest nearest = nearest_to(name ? name : "", name ? strlen(name) : 0);
 
     for (enum verb verb = VERB_START; verb < VERB_COUNT; verb++)
@@ -427,13 +427,24 @@ static bool add_filter(char **filter, const char *name, const char *pattern)
     return true;
 }
 
-/* attach and detach: a word behind the verb. Cuts it off. */
+static bool choose_patterns(struct options *options, char *const *words)
+{
+    options->patterns = words;
+    if (*words)
+        return true;
+    message("%s: expected functions behind the process, found none; see --help",
+            verb_name(options->verb));
+    return false;
+}
+
+/* A word behind the verb, of which others may follow. Cuts them off. */
 static bool choose_process(struct options *options, const struct raw_options *raw, char **words)
 {
+    bool has_patterns = options->verb == VERB_HOOK || options->verb == VERB_UNHOOK;
     char *end;
     long pid;
 
-    if (options->verb != VERB_ATTACH && options->verb != VERB_DETACH)
+    if (options->verb != VERB_ATTACH && options->verb != VERB_DETACH && !has_patterns)
         return true;
     pid = words[1] ? strtol(words[1], &end, 10) : 0;
     if (pid <= 0 || *end || pid > INT32_MAX) {
@@ -446,19 +457,19 @@ static bool choose_process(struct options *options, const struct raw_options *ra
         if (!add_filter(&options->filters[i], raw->is_include[i] ? "include" : "exclude",
                         raw->patterns[i]))
             return false;
-    words[1] = words[2];
-    return true;
+    words[1] = has_patterns ? NULL : words[2];
+    return !has_patterns || choose_patterns(options, words + 2);
 }
 
 /* What needs the program's own libraries, or is for whole stacks, does not come by attaching. */
 static bool choose_attached(struct options *options, const struct raw_options *raw)
 {
-    if (options->verb != VERB_ATTACH)
-        return true;
-    if (process_own_system() != TRACE_SYSTEM_LINUX) {
-        message("attach: programs that run are hooked on Linux only");
+    if (options->attached && process_own_system() != TRACE_SYSTEM_LINUX) {
+        message("%s: programs that run are hooked on Linux only", verb_name(options->verb));
         return false;
     }
+    if (options->verb != VERB_ATTACH)
+        return true;
     if (options->is_of_stacks) {
         message("--mode=samples: attach hooks calls; start --mode=samples --pid=%d samples",
                 (int)options->attached);

@@ -34,7 +34,8 @@ struct options {
     const char *linux_only; /* why an option given is of no use to Windows programs; or null */
 
     double overhead;             /* attach: percent that hooks may cost; 0: whatever they do */
-    pid_t attached;              /* attach, detach: the process; else 0 */
+    pid_t attached;              /* attach, detach, hook, unhook: the process; else 0 */
+    char *const *patterns;       /* hook, unhook: of functions; null at the end */
     char *filters[OPTIONS_MOST_FILTERS + 1]; /* attach: options of `instrument`; null at the end; last */
 
     bool as_json;

@@ -58,6 +58,13 @@ static void test_each_verb_has_its_options(void **state)
     assert_string_equal(options.instance, "attach-4711");
     assert_false(PARSE(&options, "detach"));
     assert_false(PARSE(&options, "detach", "4711", "--include=x"));
+    assert_true(PARSE(&options, "unhook", "4711", "lua_*", "main"));
+    assert_int_equal(options.attached, 4711);
+    assert_string_equal(options.patterns[0], "lua_*");
+    assert_string_equal(options.patterns[1], "main");
+    assert_null(options.patterns[2]);
+    assert_false(PARSE(&options, "hook", "4711"));
+    assert_false(PARSE(&options, "hook", "lua_*"));
     assert_false(PARSE(&options, "stop", "--json"));
     assert_false(PARSE(&options, "list", "--paused"));
     assert_true(PARSE(&options, "top", "--once", "--", "--path-map=/a=/b"));

@@ -28,7 +28,10 @@ static void judge_packet(const uint8_t *data, size_t size)
         must(size == sizeof(struct protocol_hello) && packet.start.kind == PROTOCOL_HELLO);
         break;
     case PACKET_COMMAND:
-        must(size == sizeof(struct protocol_command) && answer_find(packet.start.kind));
+        must(answer_find(packet.start.kind));
+        must(answer_find(packet.start.kind)->is_of_change
+                 ? size == PROTOCOL_CHANGE_SIZE(packet.change.count) && size <= sizeof(packet)
+                 : size == sizeof(struct protocol_command));
         break;
     case PACKET_WRONG:
         check_refusal(failure.text);
@@ -48,7 +51,8 @@ static void check_whole(const struct protocol_tcp_hello *hello, size_t have)
 
     must(have == sizeof(*hello) && knows_the_secret(hello));
     must(hello->hello.magic == PROTOCOL_MAGIC && hello->hello.version == PROTOCOL_VERSION);
-    must(kind == PROTOCOL_HELLO || (answer_find(kind) && !answer_find(kind)->has_descriptor));
+    must(kind == PROTOCOL_HELLO || (answer_find(kind) && !answer_find(kind)->has_descriptor &&
+                                    !answer_find(kind)->is_of_change));
     must(memchr(hello->exe, 0, sizeof(hello->exe)) && utf8_is_plain(hello->exe));
     must(memchr(hello->command, 0, sizeof(hello->command)) && utf8_is_plain(hello->command));
 }

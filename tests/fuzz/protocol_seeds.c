@@ -27,6 +27,8 @@ int main(int argc, char **argv)
         PROTOCOL_MAGIC, PROTOCOL_VERSION, PROTOCOL_HELLO, 1, 2, {0}};
     struct protocol_command command = {
         PROTOCOL_MAGIC, PROTOCOL_VERSION, PROTOCOL_COMMAND_LIST, 1, 2, 3};
+    const struct protocol_change change = {
+        {PROTOCOL_MAGIC, PROTOCOL_VERSION, PROTOCOL_COMMAND_UNHOOK, 0, 0, 0}, 0, 2, {1, 2}};
     struct protocol_tcp_hello tcp = {.hello = hello, .ppid = 7};
 
     if (argc != 2)
@@ -36,6 +38,7 @@ int main(int argc, char **argv)
     strcpy(tcp.command, "app.exe \xc3\xa4 --all");
     write_seed(argv[1], "hello", FUZZ_BY_PACKET, 0, &hello, sizeof(hello));
     write_seed(argv[1], "command", FUZZ_BY_PACKET, 0, &command, sizeof(command));
+    write_seed(argv[1], "change", FUZZ_BY_PACKET, 0, &change, PROTOCOL_CHANGE_SIZE(2));
     write_seed(argv[1], "tcp-at-once", FUZZ_BY_TCP, (char)255, &tcp, sizeof(tcp));
     write_seed(argv[1], "tcp-in-pieces", FUZZ_BY_TCP, 3, &tcp, sizeof(tcp));
     tcp.hello.kind = PROTOCOL_COMMAND_PAUSE;

@@ -180,6 +180,14 @@ bool attach_later(struct attached *attached, const struct attach_settings *setti
     return true;
 }
 
+static bool want(struct hook *hook, enum hook_owner owner, bool is_wanted)
+{
+    if (!hook)
+        return false;
+    hook->unwanted = (uint8_t)(is_wanted ? hook->unwanted & ~owner : hook->unwanted | owner);
+    return true;
+}
+
 bool attach_want(struct attached *attached, uint64_t base, uint32_t place, bool is_wanted)
 {
     struct hook *hook = NULL;
@@ -187,9 +195,22 @@ bool attach_want(struct attached *attached, uint64_t base, uint32_t place, bool 
     for (size_t i = 0; i < attached->image_count && !hook; i++)
         if (attached->images[i].base == base)
             hook = hooked_image_hook_of(&attached->images[i], place);
-    if (hook)
-        hook->is_unwanted = !is_wanted;
-    return hook;
+    return want(hook, HOOK_OF_OVERHEAD, is_wanted);
+}
+
+bool attach_want_at(struct attached *attached, uint64_t function, bool is_wanted,
+                    struct attached_function *found)
+{
+    for (size_t i = 0; i < attached->image_count; i++) {
+        const struct hooked_image *image = &attached->images[i];
+        struct hook *hook = image->is_unwinder ? NULL : hooked_image_hook_at(image, function);
+
+        if (!hook)
+            continue;
+        *found = (struct attached_function){image->base, hook->place, hook->unwanted};
+        return want(hook, HOOK_OF_USER, is_wanted);
+    }
+    return false;
 }
 
 bool attach_apply(struct attached *attached, struct failure *failure)

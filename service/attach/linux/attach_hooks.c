@@ -56,7 +56,7 @@ static struct hook *hook_amid(const struct attached *attached, uint64_t address)
 
     for (size_t i = 0; i < attached->image_count && !hook; i++)
         hook = hooked_image_amid(&attached->images[i], address);
-    return hook && hook->state == HOOK_OUT && !hook->is_unwanted ? hook : NULL;
+    return hook && hook->state == HOOK_OUT && !hook->unwanted ? hook : NULL;
 }
 
 /* Where control goes on that was at the address; the address itself if nothing is hooked there. */
@@ -260,7 +260,7 @@ static void write_page(const struct attached *attached, const struct hooked_imag
         uint8_t *there = page.bytes + (hook->at - page.start);
 
         if (hook->state != change->from ||
-            (hook->is_unwanted ? change->is_of_wanted : change->is_of_unwanted))
+            (hook->unwanted ? change->is_of_wanted : change->is_of_unwanted))
             continue;
         hook->state = HOOK_CHANGED;
         if (memcmp(there, change->is_put ? hook->before : hook->after, hook->size))
@@ -354,7 +354,7 @@ bool attach_hooks_out(struct attached *attached, struct tracees *tracees, struct
 
 static bool is_missing(const struct hook *hook)
 {
-    return !hook->is_unwanted && (hook->state == HOOK_OUT || hook->state == HOOK_WAITS);
+    return !hook->unwanted && (hook->state == HOOK_OUT || hook->state == HOOK_WAITS);
 }
 
 bool attach_hooks_change(struct attached *attached, struct tracees *tracees,

@@ -112,7 +112,9 @@ static bool read_hook(const struct source *source, const struct manifest_functio
 {
     uint64_t rva = (uint64_t)function->rva + function->patch_offset;
 
-    *hook = (struct hook){.at = source->image->base + rva, .size = function->patch_size};
+    *hook = (struct hook){.at = source->image->base + rva,
+                          .size = function->patch_size,
+                          .behind = (uint8_t)function->patch_offset};
     if (function->state != FUNCTION_HOOKED || !function->patch_size ||
         function->patch_size > HOOK_SIZE ||
         !read_at(source, rva, hook->after, function->patch_size))
@@ -274,6 +276,18 @@ static struct hook *last_until(const struct hooked_image *image, uint64_t addres
             high = middle;
     }
     return low ? &image->hooks[low - 1] : NULL;
+}
+
+struct hook *hooked_image_hook_at(const struct hooked_image *image, uint64_t function)
+{
+    struct hook *hook = last_until(image, function + UINT8_MAX);
+
+    while (hook && hook->at >= function) {
+        if (!hook->hole_target && hook->at - hook->behind == function)
+            return hook;
+        hook = hook > image->hooks ? hook - 1 : NULL;
+    }
+    return NULL;
 }
 
 struct hook *hooked_image_at(const struct hooked_image *image, uint64_t address)

@@ -25,6 +25,12 @@ enum hook_state {
     HOOK_CHANGED, /* the bytes are not the file's: never */
 };
 
+/* Who decides about hooks while the program runs. */
+enum hook_owner {
+    HOOK_OF_USER = 1,     /* by hook and unhook */
+    HOOK_OF_OVERHEAD = 2, /* by what they cost */
+};
+
 /* Addresses in the process. */
 struct hook {
     uint64_t at;
@@ -32,7 +38,8 @@ struct hook {
                        other as they were; 0: they are not */
     uint64_t hole_target; /* of a jump in a hole: where it goes; 0: it is none */
     uint8_t size;
-    bool is_unwanted; /* not to be written, and taken out if it is */
+    uint8_t behind;   /* the first byte of its function: that many bytes */
+    uint8_t unwanted; /* set of enum hook_owner; not 0: not to be written, and taken out if it is */
     enum hook_state state;
     uint32_t place;   /* of its function in the manifest */
     uint8_t before[HOOK_SIZE], after[HOOK_SIZE];
@@ -70,6 +77,9 @@ void hooked_image_close(struct hooked_image *image);
 
 /* The hook of a function, by its place in the manifest; null: it has none. */
 struct hook *hooked_image_hook_of(const struct hooked_image *image, uint32_t place);
+
+/* The hook of the function that begins there; null: it has none. */
+struct hook *hooked_image_hook_at(const struct hooked_image *image, uint64_t function);
 
 /* The hook whose first byte is there; null: there is none. */
 struct hook *hooked_image_at(const struct hooked_image *image, uint64_t address);

@@ -129,6 +129,8 @@ static void test_holes_lead_to_stubs(void **state)
         assert_true(!hook->hole_target || hook->hole_target > base + AWAY);
         if (!hook->hole_target)
             assert_ptr_equal(hooked_image_hook_of(&image, hook->place), hook);
+        if (!hook->hole_target)
+            assert_ptr_equal(hooked_image_hook_at(&image, hook->at - hook->behind), hook);
         if (!hook_hole(hook))
             continue;
         hole = hooked_image_at(&image, hook_hole(hook));
@@ -152,6 +154,7 @@ static void test_a_closed_image_has_no_hooks(void **state)
     place = image.hooks[0].place;
     hooked_image_close(&image);
     assert_null(hooked_image_at(&image, at));
+    assert_null(hooked_image_hook_at(&image, at));
     assert_null(hooked_image_amid(&image, at + 1));
     assert_null(hooked_image_hook_of(&image, place));
     assert_int_equal(image.added_count, HOOK_RANGES);

@@ -1,87 +1,17 @@
 #include "service/attach/linux/instrumenting.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "service/attach/linux/instrument_tool.h"
+
 #define MOST_WORDS   256
-#define TEXT_SIZE    1024
 #define MOST_AT_ONCE 64
-
-extern char **environ;
-
-/* Beside this program, or in the same build folder. */
-static bool find_tool(char path[PATH_MAX])
-{
-    static const char *const places[] = {"instrument", "../rewriter/instrument"};
-    char own[PATH_MAX - 64];
-    ssize_t length = readlink("/proc/self/exe", own, sizeof(own) - 1);
-
-    if (length <= 0)
-        return false;
-    own[length] = 0;
-    *strrchr(own, '/') = 0;
-    for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
-        snprintf(path, PATH_MAX, "%s/%s", own, places[i]);
-        if (access(path, X_OK) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* What it says on standard error, cut to size; to its end. */
-static void read_text(int file, char text[TEXT_SIZE])
-{
-    size_t size = 0;
-    char rest[TEXT_SIZE];
-    ssize_t got;
-
-    while ((got = read(file, size < TEXT_SIZE - 1 ? text + size : rest,
-                       size < TEXT_SIZE - 1 ? TEXT_SIZE - 1 - size : sizeof(rest))) > 0 ||
-           (got < 0 && errno == EINTR))
-        if (got > 0 && size < TEXT_SIZE - 1)
-            size += (size_t)got;
-    text[size] = 0;
-    text[strcspn(text, "\n")] = 0;
-}
-
-static pid_t start(char **words, int said)
-{
-    posix_spawn_file_actions_t actions;
-    pid_t pid = 0;
-
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, said, STDERR_FILENO);
-    if (posix_spawn(&pid, words[0], &actions, NULL, words, environ))
-        pid = 0;
-    posix_spawn_file_actions_destroy(&actions);
-    return pid;
-}
-
-static bool run(char **words, char text[TEXT_SIZE])
-{
-    int ends[2], status = -1;
-    pid_t pid;
-
-    if (pipe2(ends, O_CLOEXEC) < 0)
-        return false;
-    pid = start(words, ends[1]);
-    close(ends[1]);
-    read_text(ends[0], text);
-    close(ends[0]);
-    while (pid && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    return pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
 
 /* What is shared by those who take the next one. */
 struct queue {
@@ -93,7 +23,7 @@ struct queue {
 
 static void instrument(const struct queue *queue, struct instrumenting *wanted)
 {
-    char away[40], agent[PATH_MAX + 16], text[TEXT_SIZE] = "";
+    char away[40], agent[PATH_MAX + 16], text[INSTRUMENT_TEXT_SIZE] = "";
     char *words[MOST_WORDS] = {(char *)queue->tool,
                                (char *)wanted->original,
                                "-o",
@@ -114,7 +44,7 @@ static void instrument(const struct queue *queue, struct instrumenting *wanted)
     for (char *const *filter = wanted->is_unwinder ? NULL : queue->filters;
          filter && *filter && count < MOST_WORDS - 1; filter++)
         words[count++] = *filter;
-    wanted->is_done = run(words, text);
+    wanted->is_done = instrument_tool_run(words, -1, text);
     if (wanted->is_done)
         return;
     why = strstr(text, ": "); /* behind "instrument: " */
@@ -166,7 +96,7 @@ void instrumenting_run(struct instrumenting *all, size_t count, const char *agen
     char tool[PATH_MAX];
     struct queue queue = {.count = count, .tool = tool, .agent = agent, .filters = filters};
 
-    if (!find_tool(tool)) {
+    if (!instrument_tool_find(tool)) {
         fail_all(all, count,
                  "expected instrument beside this program, found none; install Umbra as a whole");
         return;

@@ -33,6 +33,15 @@ bool connection_ask(int connection, const struct connection_peer *service,
     return packet_send(connection, &packet, sizeof(packet), NULL, 0);
 }
 
+bool connection_ask_change(int connection, const struct protocol_change *change)
+{
+    struct protocol_change packet = *change;
+
+    packet.command.magic = PROTOCOL_MAGIC;
+    packet.command.version = PROTOCOL_VERSION;
+    return packet_send(connection, &packet, PROTOCOL_CHANGE_SIZE(packet.count), NULL, 0);
+}
+
 /* A refusal is no text: it comes from a service of another version. */
 static bool is_refusal(const char *packet, ssize_t length)
 {

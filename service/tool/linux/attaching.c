@@ -104,17 +104,20 @@ static void serve(const struct options *options, struct service *service, struct
                   const struct attach_settings *settings)
 {
     struct attaching_later later = {.service = service, .attached = attached, .settings = settings};
-    struct attaching_overhead overhead = {.service = service,
-                                          .attached = attached,
-                                          .pid = options->attached,
-                                          .percent = options->overhead};
+    struct unhooking unhooking = {.service = service,
+                                  .attached = attached,
+                                  .pid = options->attached,
+                                  .percent = options->overhead};
+    struct attaching_overhead overhead = {.unhooking = &unhooking};
 
+    unhooking_begin(&unhooking);
     attaching_later_begin(&later);
     if (options->overhead > 0)
         attaching_overhead_begin(&overhead);
     serve_run(service);
     attaching_overhead_end(&overhead);
     attaching_later_end(&later);
+    unhooking_end(&unhooking);
 }
 
 int attaching_run(const struct options *options)
