@@ -22,7 +22,7 @@ static struct image {
 } images[MOST_IMAGES];
 static uint32_t image_count;
 static bool is_resolved, has_v8;
-static uint64_t java_base, java_size; /* of libjvm.so; size 0: there is none */
+static uint64_t java_base; /* of libjvm.so; 0: there is none */
 
 static struct ahead {
     uint64_t base, size;
@@ -58,8 +58,7 @@ static bool ends_with(const char *path, const char *end)
 void generated_note_module(const char *path, uint64_t base, uint64_t size)
 {
     if (ends_with(path, "/libjvm.so")) {
-        java_base = base;
-        __atomic_store_n(&java_size, size, __ATOMIC_RELEASE);
+        __atomic_store_n(&java_base, base, __ATOMIC_RELEASE);
     } else if ((ends_with(path, ".dll.so") || ends_with(path, ".exe.so")) &&
                ahead_count < MOST_AHEAD) {
         aheads[ahead_count] = (struct ahead){base, size};
@@ -105,7 +104,7 @@ static bool is_generated(uint64_t site)
     for (uint32_t i = 0; i < count; i++)
         if (site - images[i].base < images[i].size)
             return site - images[i].generated < images[i].generated_size;
-    return (count || __atomic_load_n(&java_size, __ATOMIC_ACQUIRE)) &&
+    return (count || __atomic_load_n(&java_base, __ATOMIC_ACQUIRE)) &&
            (is_of_no_module(site) || is_ahead(site));
 }
 
@@ -141,11 +140,11 @@ static uint64_t nearest_function(const struct thread *thread, uint64_t above, ui
 }
 
 /* HotSpot called it as a native method, not as a part of itself. */
-static bool is_native_method(uint64_t body)
+static bool is_native_method(const struct image_header *image)
 {
-    uint64_t size = __atomic_load_n(&java_size, __ATOMIC_ACQUIRE);
+    uint64_t base = __atomic_load_n(&java_base, __ATOMIC_ACQUIRE);
 
-    return size && !has_v8 && body - java_base >= size;
+    return base && !has_v8 && (uint64_t)image - image->header_rva != base;
 }
 
 /* Where the native method was called, if that is code of HotSpot's: C2 has other uses for rbp, but
@@ -163,11 +162,11 @@ static uint64_t java_caller(const struct thread *thread, uint64_t above, uint64_
 }
 
 bool generated_site(const struct thread *thread, const uint64_t *slot, uint64_t frame,
-                    uint64_t body, uint64_t *site)
+                    const struct image_header *image, uint64_t *site)
 {
     if (!is_generated(*site))
         return true;
-    if (!is_resolved && !is_native_method(body))
+    if (!is_resolved && !is_native_method(image))
         return false;
     if (!is_resolved)
         *site = java_caller(thread, (uint64_t)slot, frame, *site);

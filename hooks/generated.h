@@ -55,9 +55,9 @@ uint64_t generated_true_location(uint64_t location);
 void generated_note_module(const char *path, uint64_t base, uint64_t size);
 
 /* Puts the call site in place of the return address in *site, if that is in such code. frame: rbp
-   at the function's entry, body: where the function goes on. False: the call has to pass. Without
-   the guard. */
+   at the function's entry, image: the function's; its stub may be anywhere (IMAGE_IS_AWAY). False:
+   the call has to pass. Without the guard. */
 bool generated_site(const struct thread *thread, const uint64_t *slot, uint64_t frame,
-                    uint64_t body, uint64_t *site);
+                    const struct image_header *image, uint64_t *site);
 
 #endif

@@ -270,7 +270,7 @@ static struct destination begin(struct thread *thread, struct record *record,
     uint64_t site = chained ? chained->ret | TRACE_SITE_TAIL : *slot;
     struct trace_node *node;
 
-    if (!chained && !generated_site(thread, slot, thread->frame, body, &site)) {
+    if (!chained && !generated_site(thread, slot, thread->frame, image_of(body), &site)) {
         thread->entry->skipped++;
         return pass(body);
     }

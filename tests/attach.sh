@@ -292,9 +292,9 @@ g++ -static-libgcc -static-libstdc++ alone.cpp -o alone
 started+=($!)
 refused 'an unwinder of its own' $!
 echo 'int of_java(void) { return 0; }' >jvm.c
-gcc -shared -fPIC jvm.c -o libjvm.so
+gcc -shared -fPIC jvm.c -o libj9vm29.so
 printf 'int of_java(void); int main(void) { for (;;) of_java(); }\n' >java.c
-gcc java.c ./libjvm.so -o java
+gcc java.c ./libj9vm29.so -o java
 ./java &
 started+=($!)
-refused 'a Java machine' $!
+refused 'a Java machine of OpenJ9' $!

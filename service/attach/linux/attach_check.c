@@ -105,10 +105,10 @@ bool attach_check_mapped(const struct address_space *space, struct failure *fail
 
         if (!strncmp(name, "ld-musl", 7))
             return fail_because(failure, "expected a program for glibc, found one for musl");
-        if (!strcmp(name, "libjvm.so"))
+        if (!strncmp(name, "libj9vm", 7))
             return fail_because(failure,
-                                "is a Java machine, which ends if hooks come while it runs "
-                                "compiled code; instrument it before it starts");
+                                "is a Java machine of OpenJ9's, whose stack walker is not known to "
+                                "bear hooks; HotSpot's is");
         if (!strcmp(name, "libhooks.so"))
             return fail_because(failure, "is instrumented already");
         if (!strcmp(name, ATTACHED_AGENT_NAME))
