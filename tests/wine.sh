@@ -93,14 +93,28 @@ wine_begins()
     is_windows_10 || fail "Wine says it is $(<wine.version)"
 }
 
-# As lib.sh has it, for a Windows program as the command.
+# Whether Wine ended before the program began: with status 1, and without a word but the service's, if that ran it.
+never_began()
+{
+    local folder=$1 status=$2 expected=0
+    [[ $3 == wine ]] || expected=1
+    ((status == 1)) && [[ ! -s $folder.stdout ]] && (($(wc -l <"$folder.stderr") == expected)) &&
+        (($(grep -c 'did not come to be recorded' "$folder.stderr") == expected))
+}
+
+# As lib.sh has it, for a Windows program as the command. On a busy machine, Wine may fail to start one.
 run()
 {
-    local folder=$1 status=0
+    local folder=$1 status try
     shift
     [[ $1 != *.exe ]] || set -- wine "$@"
-    (cd "$folder" && exec timeout -k 5 "${LIMIT:-120}" "$@") >"$folder.stdout" \
-        2>"$folder.stderr" </dev/null || status=$?
+    for try in 1 2 3; do
+        status=0
+        (cd "$folder" && exec timeout -k 5 "${LIMIT:-120}" "$@") >"$folder.stdout" \
+            2>"$folder.stderr" </dev/null || status=$?
+        never_began "$folder" "$status" "$1" || break
+        echo "try $try: Wine ended before the program began: $*"
+    done
     echo "$status" >"$folder.status"
 }
 
