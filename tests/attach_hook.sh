@@ -63,7 +63,8 @@ changes()
 
 ! "$service" unhook "$pid" red 2>problems || fail "unhook of a program that nobody attached to"
 contains problems 'expected `attach` to have hooked it, found no such service'
-"$service" attach "$pid" --trace-dir=traces --timing=none --include='module:lines' >attach.log 2>&1 &
+: >attach.log
+"$service" attach "$pid" --trace-dir=traces --timing=none --include='module:lines' >attach.log 2>&1 5>&- 6<&- &
 attaching=$!
 started+=($!)
 until grep 'functions of' attach.log >found; do

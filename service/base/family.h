@@ -20,6 +20,7 @@ struct relative {
     pid_t pid;
     bool is_daemon; /* it has left the session that we are in, setsid(2) */
     bool has_agent; /* instrumented, as its mappings show: the agent is loaded */
+    bool is_attached_to; /* the agent for programs that run is there */
     char name[32];  /* of the process, as the kernel has it */
 };
 
@@ -28,5 +29,9 @@ struct relative {
  * and what it had started may have begun behind the look.
  */
 bool family_each(void (*each)(void *owner, const struct relative *relative), void *owner);
+
+/* The same of another process, which may lose children whose own parent has ended. */
+bool family_each_of(pid_t ancestor, void (*each)(void *owner, const struct relative *relative),
+                    void *owner);
 
 #endif

@@ -59,6 +59,8 @@ const struct command_option option_table[] = {
      "attach: hook functions that match, as instrument does"},
     {"exclude", 0, "PATTERN", NULL, OF(ATTACH), OPTION_EXCLUDE, OF_OTHERS,
      "attach: leave functions that match alone"},
+    {"follow", 0, NULL, NULL, OF(ATTACH), OPTION_FOLLOW, OF_OTHERS,
+     "attach: to programs that it executes, too"},
     {"overhead", 0, "PERCENT", "0.1..1000", OF(ATTACH), OPTION_OVERHEAD, OF_OTHERS,
      "attach: hooks that cost more go, and come back later"},
     {"output", 0, "FILE", NULL, OF(SNAPSHOT), OPTION_OUTPUT, OF_OTHERS,

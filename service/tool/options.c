@@ -483,6 +483,7 @@ static bool choose_attached(struct options *options, const struct raw_options *r
     }
     if (options->recording.timing == TRACE_TIMING_SAMPLES)
         options->recording.timing = TRACE_TIMING_ADAPTIVE;
+    options->follows = raw->values[OPTION_FOLLOW];
     return choose_number(raw, OPTION_OVERHEAD, &options->overhead, 0);
 }
 

@@ -33,6 +33,7 @@ struct options {
     bool is_of_stacks; /* --mode=samples: nothing is instrumented */
     const char *linux_only; /* why an option given is of no use to Windows programs; or null */
 
+    bool follows;                /* attach: what the process executes, too */
     double overhead;             /* attach: percent that hooks may cost; 0: whatever they do */
     pid_t attached;              /* attach, detach, hook, unhook: the process; else 0 */
     char *const *patterns;       /* hook, unhook: of functions; null at the end */

@@ -265,12 +265,36 @@ static bool enter(struct attached *attached, const struct attach_settings *setti
     return false;
 }
 
+/* What was executed just now has no thread pointer until its linker has mapped all that it needs.
+ */
+static bool has_begun(pid_t pid)
+{
+    struct tracees tracees;
+    struct user_regs_struct registers;
+    struct failure ignored;
+    bool is;
+
+    if (!tracees_stop_one(&tracees, pid, &ignored))
+        return true; /* whatever it is, it will be said later */
+    is = !tracee_registers(tracees_caller(&tracees), &registers) || registers.fs_base;
+    tracees_release(&tracees);
+    return is;
+}
+
+static void wait_until_begun(pid_t pid)
+{
+    for (int i = 1; i < MOST_STOPS && !has_begun(pid); i++)
+        pause_after(i);
+}
+
 static bool begin(struct attached *attached, const struct attach_settings *settings,
                   struct attach_counts *counts, struct failure *failure)
 {
-    return attach_check_process(attached->pid, failure) &&
-           attached_agent_read(&attached->agent, failure) &&
-           attach_plan(attached, settings, failure) && open_memory(attached, failure) &&
+    if (!attach_check_process(attached->pid, failure) ||
+        !attached_agent_read(&attached->agent, failure))
+        return false;
+    wait_until_begun(attached->pid);
+    return attach_plan(attached, settings, failure) && open_memory(attached, failure) &&
            enter(attached, settings, counts, failure);
 }
 

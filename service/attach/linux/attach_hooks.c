@@ -143,6 +143,8 @@ static bool look_at_threads(struct attached *attached, struct tracees *tracees,
             continue;
         if (registers.gs_base && !attached->is_hooked)
             return fail_because(failure, "uses gs for itself, as Wine does; the agent needs it");
+        if (!registers.fs_base)
+            return fail_because(failure, "has not begun yet");
         moved(attached, registers.rip);
     }
     return each_word(attached, tracees, see_word, attached, failure);

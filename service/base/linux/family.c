@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "service/base/process.h"
+#include "trace/attached_agent.h"
 #include "trace/image_manifest.h"
 
 #define MOST_PROCESSES 65536
@@ -103,9 +104,9 @@ static bool mark_children(struct entry *entries, size_t count, pid_t parent)
 
 /* Children may have lower numbers than their parents: until there is no more to be found. Each of
    ours is compared with all once, and nobody else. */
-static void mark_ours(struct entry *entries, size_t count)
+static void mark_ours(struct entry *entries, size_t count, pid_t ancestor)
 {
-    bool found = mark_children(entries, count, getpid());
+    bool found = mark_children(entries, count, ancestor);
 
     while (found) {
         found = false;
@@ -120,9 +121,11 @@ static void mark_ours(struct entry *entries, size_t count)
 
 static void look_for_agent(void *owner, const struct process_code *code)
 {
+    struct relative *relative = owner;
     const char *base = strrchr(code->path, '/');
 
-    *(bool *)owner |= base && !strcmp(base + 1, IMAGE_AGENT_NAME);
+    relative->has_agent |= base && !strcmp(base + 1, IMAGE_AGENT_NAME);
+    relative->is_attached_to |= base && !strcmp(base + 1, ATTACHED_AGENT_NAME);
 }
 
 /* None of its own: that is quickly asked. */
@@ -133,14 +136,18 @@ static bool has_children(void)
 
 bool family_each(void (*each)(void *owner, const struct relative *relative), void *owner)
 {
+    return !has_children() || family_each_of(getpid(), each, owner);
+}
+
+bool family_each_of(pid_t ancestor, void (*each)(void *owner, const struct relative *relative),
+                    void *owner)
+{
     struct entry *entries;
     size_t count;
     bool is_none_gone = true, is_one_there = false;
 
-    if (!has_children())
-        return true;
     entries = read_all(&count);
-    mark_ours(entries, count);
+    mark_ours(entries, count, ancestor);
     for (size_t i = 0; i < count; i++) {
         struct relative relative = {.pid = entries[i].pid,
                                     .is_daemon = entries[i].session != getsid(0)};
@@ -152,7 +159,7 @@ bool family_each(void (*each)(void *owner, const struct relative *relative), voi
             continue;
         is_one_there = true;
         memcpy(relative.name, entries[i].name, sizeof(relative.name));
-        process_each_code(relative.pid, look_for_agent, &relative.has_agent);
+        process_each_code(relative.pid, look_for_agent, &relative);
         each(owner, &relative);
     }
     free(entries);

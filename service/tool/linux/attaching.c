@@ -16,6 +16,7 @@
 #include "service/sessions/session_life.h"
 #include "service/tool/linux/attaching_later.h"
 #include "service/tool/linux/attaching_overhead.h"
+#include "service/tool/linux/following.h"
 
 /* After which no thread is any more in a hook that it entered before the pause, and that makes
  * contexts. */
@@ -23,11 +24,60 @@
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1 };
 
+/* A process that is served, and its end. */
+struct watched {
+    struct service *service;
+    struct event_source gone;
+    const struct following *following; /* null: what it executes is not followed */
+    struct event_source follower;
+};
+
+static void all_is_over(void *owner)
+{
+    struct watched *watched = owner;
+
+    watched->service->is_stopping = true;
+}
+
+/* What it has left goes on being followed. */
 static void process_is_gone_now(void *owner)
 {
-    struct service *service = owner;
+    struct watched *watched = owner;
 
-    service->is_stopping = true;
+    event_loop_remove(&watched->service->loop, &watched->gone);
+    process_unwatch(watched->gone.fd);
+    watched->gone.fd = -1;
+    if (!watched->following) {
+        all_is_over(watched);
+        return;
+    }
+    following_wait(watched->following);
+    watched->follower.fd = process_watch(watched->following->follower);
+    watched->follower.ready = all_is_over;
+    watched->follower.owner = watched;
+    if (watched->follower.fd < 0 || !event_loop_add(&watched->service->loop, &watched->follower))
+        all_is_over(watched);
+}
+
+static bool watch(struct watched *watched, pid_t pid, struct failure *failure)
+{
+    watched->gone.fd = process_watch(pid);
+    watched->gone.ready = process_is_gone_now;
+    watched->gone.owner = watched;
+    return (watched->gone.fd >= 0 && event_loop_add(&watched->service->loop, &watched->gone)) ||
+           fail_because(failure, "process %d: cannot be watched: %s", (int)pid, strerror(errno));
+}
+
+static void unwatch(struct watched *watched)
+{
+    struct event_source *sources[] = {&watched->gone, &watched->follower};
+
+    for (size_t i = 0; i < sizeof(sources) / sizeof(*sources); i++) {
+        if (sources[i]->fd < 0)
+            continue;
+        event_loop_remove(&watched->service->loop, sources[i]);
+        process_unwatch(sources[i]->fd);
+    }
 }
 
 static void say_attached(const struct options *options, const struct attach_counts *counts,
@@ -120,7 +170,8 @@ static void serve(const struct options *options, struct service *service, struct
     unhooking_end(&unhooking);
 }
 
-int attaching_run(const struct options *options)
+/* following: null: nothing is followed. */
+static int run(const struct options *options, const struct following *following)
 {
     const struct service_settings settings = {.instance = options->instance,
                                               .recording = &options->recording};
@@ -129,7 +180,8 @@ int attaching_run(const struct options *options)
                                         .filters = options->filters,
                                         .is_quiet = options->is_quiet};
     struct service service;
-    struct event_source gone = {.fd = -1};
+    struct watched watched = {
+        .service = &service, .gone.fd = -1, .following = following, .follower.fd = -1};
     struct attach_counts counts;
     struct attached *attached = NULL;
     struct failure failure;
@@ -143,15 +195,13 @@ int attaching_run(const struct options *options)
     }
     attaching.socket_path = service.endpoint.socket_path;
     attaching.folder = folder;
-    gone.fd = process_watch(options->attached);
-    if (gone.fd < 0 || !service_watch(&service, &gone, gone.fd, process_is_gone_now))
-        fail_because(&failure, "process %d: cannot be watched: %s", (int)options->attached,
-                     strerror(errno));
-    else if (!find_folder(options, &service, folder))
-        fail(&failure, service.recorder.trace_dir.path,
-             "its path cannot be found, or is too long; give another --trace-dir");
-    else
-        attached = attach_begin(&attaching, &counts, &failure);
+    if (watch(&watched, options->attached, &failure)) {
+        if (find_folder(options, &service, folder))
+            attached = attach_begin(&attaching, &counts, &failure);
+        else
+            fail(&failure, service.recorder.trace_dir.path,
+                 "its path cannot be found, or is too long; give another --trace-dir");
+    }
     if (attached) {
         say_attached(options, &counts, &service);
         serve(options, &service, attached, &attaching);
@@ -160,9 +210,21 @@ int attaching_run(const struct options *options)
     } else {
         message("%s", failure.text);
     }
-    if (gone.fd >= 0)
-        event_loop_remove(&service.loop, &gone);
-    process_unwatch(gone.fd);
+    unwatch(&watched);
     serve_close(&service);
     return attached ? EXIT_OK : EXIT_FAILED;
+}
+
+int attaching_run(const struct options *options)
+{
+    struct following following;
+    int status;
+
+    if (!options->follows)
+        return run(options, NULL);
+    if (!following_begin(&following, options, attaching_run))
+        return EXIT_FAILED;
+    status = run(options, &following);
+    following_end(&following);
+    return status;
 }
