@@ -8,6 +8,9 @@
  *
  * Exceptions pass thunks and the agent's own functions, as libgcc finds their unwind information: its _Unwind_Find_FDE
  * has a hook, whose word leads to ATTACHED_FINDER_SYMBOL.
+ * The thunks are pages of the agent, mapped often. The service maps them once more, shared, as a program with other
+ * files than ours cannot open the agent's. Such a program cannot reach the service's socket either: the service
+ * listens at an abstract one in the program's network namespace, too.
  *
  * For the service to take it all out again, ATTACHED_MEMORY_SYMBOL says what memory the agent has taken since, and
  * where the records of calls are. While a call is under way, the stack has the address of its thunk in place of the
@@ -42,12 +45,15 @@ struct attachment {
     uint64_t environment; /* of char *[]: what the agent finds the service by; null at the end */
     uint64_t images;      /* of struct attached_image[] */
     uint64_t image_count;
+    uint64_t thunks; /* mapped once more, shared */
+    uint64_t socket; /* of an abstract socket's name, behind its first zero; 0: it is found by the environment */
 };
 
 struct attached_memory {
     uint64_t areas; /* of uint64_t[area_count]; 0: none */
     uint64_t area_count;
     uint64_t stash, stash_size;
+    uint64_t thunks, thunks_size; /* in the agent's code: what is to be mapped once more */
 };
 
 struct attached_record {

@@ -13,6 +13,7 @@
 #include "thunkstash/stash.h"
 
 extern char umbra_stash[] __attribute__((visibility("hidden")));
+extern const char umbra_thunk_code[] __attribute__((visibility("hidden")));
 
 extern struct attachment umbra_attachment __attribute__((visibility("default")));
 struct attachment umbra_attachment = {0};
@@ -23,6 +24,8 @@ struct attached_memory umbra_memory = {
     .area_count = OWN_MEMORY_MOST,
     .stash = (uint64_t)umbra_stash,
     .stash_size = STASH_RANGE_SIZE,
+    .thunks = (uint64_t)umbra_thunk_code,
+    .thunks_size = BLOCK_CODE_SIZE,
 };
 
 _Static_assert(ATTACHED_AREA_SIZE_BITS == OWN_MEMORY_SIZE_BITS &&
@@ -74,4 +77,14 @@ const char *attachment_path(uint64_t base)
         if (images[i].base == base)
             return (const char *)images[i].path;
     return NULL;
+}
+
+void *attachment_thunks(void)
+{
+    return (void *)umbra_attachment.thunks;
+}
+
+const char *attachment_socket(void)
+{
+    return (const char *)umbra_attachment.socket;
 }

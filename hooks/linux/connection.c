@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "hooks/linux/attachment.h"
 #include "hooks/linux/found_pages.h"
 #include "hooks/linux/trust.h"
 #include "hooks/memory.h"
@@ -22,24 +23,35 @@
 #define COMMITTED           EVENT_SEGMENT_SIZE /* bytes at a time: no claim is larger */
 #define MOST_AHEAD          (1u << 20)         /* bytes of memory for a trace */
 
-/* Connects to trusted users' services only (trust.h), and waits for nobody. */
-static long connect_to(const char *path)
+/* To trusted users' services only (trust.h), and waits for nobody. */
+static long connect_at(const struct sockaddr_un *address, uint64_t size)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    long socket;
+    long socket = SYSCALL3(socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-    text_copy(address.sun_path, sizeof(address.sun_path), path);
-    if (!trust_folder_of(address.sun_path))
-        return -1;
-    socket = SYSCALL3(socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (syscall_failed(socket))
         return -1;
-    if (syscall_failed(SYSCALL3(connect, socket, &address, sizeof(address))) ||
-        !trust_peer(socket)) {
+    if (syscall_failed(SYSCALL3(connect, socket, address, size)) || !trust_peer(socket)) {
         SYSCALL1(close, socket);
         return -1;
     }
     return socket;
+}
+
+static long connect_to(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+    text_copy(address.sun_path, sizeof(address.sun_path), path);
+    return trust_folder_of(address.sun_path) ? connect_at(&address, sizeof(address)) : -1;
+}
+
+/* Anybody may listen at such a name, once nobody does: who it is has to be enough. */
+static long connect_to_abstract(const char *name)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+    text_copy(address.sun_path + 1, sizeof(address.sun_path) - 1, name);
+    return connect_at(&address, offsetof(struct sockaddr_un, sun_path) + 1 + text_length(name));
 }
 
 /* "STATE PARENT …" of /proc/PID/stat: what follows the name, which ends with the last ')'. Null:
@@ -141,10 +153,13 @@ static const char *runtime_folder(char *const *environment)
 static long connect_to_service(char *const *environment)
 {
     const char *instance = environment_value(environment, "UMBRA_INSTANCE_ID");
+    const char *abstract = attachment_socket();
     char path[PROTOCOL_PATH_SIZE];
     bool is_named = instance && *instance;
     long socket = is_named ? -1 : connect_to_ancestor(NULL);
 
+    if (abstract)
+        return connect_to_abstract(abstract);
     if (socket < 0 && protocol_socket_path(path, runtime_folder(environment), instance,
                                            (unsigned)SYSCALL0(geteuid)))
         socket = connect_to(path);

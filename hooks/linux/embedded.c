@@ -64,6 +64,16 @@ const char *attachment_path(uint64_t base)
     return NULL;
 }
 
+void *attachment_thunks(void)
+{
+    return NULL;
+}
+
+const char *attachment_socket(void)
+{
+    return NULL;
+}
+
 /* Did the C library copy the image of thread-local storage to where the hooks will look? */
 static bool has_slot(void)
 {

@@ -8,6 +8,7 @@
 #include "hooks/generated.h"
 #include "hooks/guard.h"
 #include "hooks/lasting.h"
+#include "hooks/linux/attachment.h"
 #include "hooks/linux/locked_memory.h"
 #include "hooks/linux/maps.h"
 #include "hooks/linux/trust.h"
@@ -48,8 +49,12 @@ static bool find_own_file(const struct mapping *mapping, void *with)
 static void *map_thunks(void)
 {
     static struct own_file own;
-    struct guard guard = guard_take();
+    void *mapped = attachment_thunks();
+    struct guard guard;
 
+    if (mapped)
+        return mapped;
+    guard = guard_take();
     own.address = (uint64_t)umbra_thunk_code;
     maps_each(find_own_file, &own);
     guard_release(guard);

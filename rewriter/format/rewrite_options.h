@@ -31,6 +31,7 @@ struct rewrite_options {
     enum rewrite_how how;
     uint64_t away; /* address of what is added, for a process that has mapped the original; 0: behind all else */
     bool is_unwinder; /* with that: what is hooked is how it finds unwind information, and nothing else */
+    const char *original; /* what the image's path is, where that process is, and the manifest says; null: input's */
     bool marks_blocks;    /* that run: copy_blocks.h */
     bool counts_blocks;   /* how often each runs */
     bool counts_no_calls; /* with one of these */

@@ -29,6 +29,7 @@ enum {
     RESULT_FD,
     AWAY,
     UNWINDER,
+    ORIGINAL,
     NO_VERIFY,
     LIST,
     SUMMARY,
@@ -78,6 +79,7 @@ static const struct command_option table[] = {
      "write what came of it, in lines for programs, to this open descriptor"},
     {"away", 0, "ADDRESS", NULL, ALL, AWAY, COMMAND_LINE_HIDDEN, NULL},
     {"unwinder", 0, NULL, NULL, ALL, UNWINDER, COMMAND_LINE_HIDDEN, NULL},
+    {"original", 0, "PATH", NULL, ALL, ORIGINAL, COMMAND_LINE_HIDDEN, NULL},
     {"no-verify", 0, NULL, NULL, ALL, NO_VERIFY, 0, "do not check the result with LIEF"},
     {"list", 0, NULL, NULL, ALL, LIST, 0, "print each function and whether it is hooked"},
     {"summary", 0, NULL, NULL, ALL, SUMMARY, 0, "--list: numbers of functions only"},
@@ -231,6 +233,8 @@ static enum options_outcome take_option(struct options *options, const struct co
         return take_result_fd(options, line->value);
     case AWAY:
         return take_away(options, line->value);
+    case ORIGINAL:
+        return keep(&options->original, line->value);
     }
     return OPTIONS_FINE;
 }
@@ -285,6 +289,8 @@ static enum options_outcome check_verb(const struct options *options, const stru
         return wrong("--away is for instrumenting prologues", NULL);
     if (options->unwinder && (!options->away || options->filter.count))
         return wrong("--unwinder is for --away, and takes no filters", NULL);
+    if (options->original && (!options->away || options->original[0] != '/'))
+        return wrong("--original is for --away, and an absolute path", NULL);
     if (verb == VERB_BISECT && !options->command)
         return wrong("--bisect: expected -- and a command that fails", NULL);
     if ((given->has[HOW] || options->poison) && verb != VERB_REWRITE && verb != VERB_LIST &&
@@ -407,6 +413,7 @@ void options_free(struct options *options)
     free(options->file);
     free(options->output);
     free(options->agent);
+    free(options->original);
     filter_free(&options->filter);
     filter_free(&options->times);
 }

@@ -31,6 +31,7 @@ struct options {
     enum rewrite_how how;
     int result_fd; /* -1: none */
     uint64_t away; /* as in rewrite_options.h */
+    char *original;
     int marks_blocks, counts_blocks, no_calls, counts_instructions;
     int unwinder; /* is_unwinder in rewrite_options.h */
     int overwrite, bundle, confined, no_verify, instrument_imports, poison, quiet;

@@ -30,12 +30,12 @@ static struct rewrite_result count(const struct image *image, const struct copy_
     return result;
 }
 
-static bool write_image(struct image *image, struct image_source *source,
+static bool write_image(struct image *image, const char *original, struct image_source *source,
                         struct output_file *output, struct judge_expectation *expected,
                         struct failure *failure)
 {
     const char *path = image->input->path;
-    char *absolute = realpath(path, NULL);
+    char *absolute = original ? strdup(original) : realpath(path, NULL);
     bool is_written;
 
     if (!absolute)
@@ -79,7 +79,7 @@ bool rewrite_image(struct image *image, const struct rewrite_options *options,
             (uint32_t)(source.original_hash ^ XXH3_64bits(copies.doubts, copies.count));
         *result = count(image, &copies);
         is_done = require_hooked(image, options, result, failure) &&
-                  write_image(image, &source, output, expected, failure);
+                  write_image(image, options->original, &source, output, expected, failure);
     }
     copy_plan_free(&copies);
     patch_plan_free(&plan);

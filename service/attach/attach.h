@@ -62,6 +62,10 @@ enum attach_ended {
 /* Takes the hooks out. Calls that are under way end as if they had never been recorded. */
 enum attach_ended attach_end(struct attached *attached, struct failure *failure);
 
+/* Where the program connects that sees other files than ours, and does not find the service's socket: the service is
+   to accept there as well. -1: nowhere else. attached_free closes it. */
+int attached_listener(const struct attached *attached);
+
 void attached_free(struct attached *attached);
 
 #endif

@@ -52,10 +52,11 @@ void endpoint_close(struct endpoint *endpoint);
 
 /*
  * Where there are local sockets, that is on Linux:
- * takes a connection; the caller closes it. Never waits on it later on. Returns -1 if there is
- * none; when descriptors have run out, the connection is closed at once and -1 returned.
+ * takes a connection of a listener, the endpoint's own or one beside it; the caller closes it. Never
+ * waits on it later on. Returns -1 if there is none; when descriptors have run out, the connection is
+ * closed at once and -1 returned.
  */
-int endpoint_accept(struct endpoint *endpoint, struct connection_peer *peer);
+int endpoint_accept(struct endpoint *endpoint, int listener, struct connection_peer *peer);
 
 /*
  * The client's side. patience_s is how long connection_receive_line waits, 0 for ever. Returns -1,

@@ -53,11 +53,11 @@ static void test_opens_and_leaves_nothing(void **state)
     assert_int_equal(access(in_place(state, "umbra/one.socket"), F_OK), 0);
     client = endpoint_connect("one", 1, &peer);
     assert_true(client >= 0);
-    connection = endpoint_accept(&endpoint, &peer);
+    connection = endpoint_accept(&endpoint, endpoint.listener, &peer);
     assert_true(connection >= 0);
     assert_int_equal(peer.pid, getpid());
     assert_int_equal(peer.uid, geteuid());
-    assert_int_equal(endpoint_accept(&endpoint, &peer), -1);
+    assert_int_equal(endpoint_accept(&endpoint, endpoint.listener, &peer), -1);
     endpoint_close(&endpoint);
     assert_int_equal(rmdir(in_place(state, "umbra")), 0);
     close(client);
@@ -164,7 +164,7 @@ static void test_finds_no_service_where_others_can_put_one(void **state)
     assert_int_equal(chmod(in_place(state, "umbra"), 0770), 0);
     assert_int_equal(endpoint_connect("one", 1, &peer), -1);
     assert_int_equal(errno, EPERM);
-    assert_int_equal(endpoint_accept(&endpoint, &peer), -1);
+    assert_int_equal(endpoint_accept(&endpoint, endpoint.listener, &peer), -1);
     strcpy(moved, in_place(state, "moved"));
     assert_int_equal(rename(in_place(state, "umbra"), moved), 0);
     assert_int_equal(endpoint_connect("one", 1, &peer), -1);

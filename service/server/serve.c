@@ -56,6 +56,7 @@ bool serve_open(struct service *service, const struct service_settings *settings
         .loop.fd = -1,
         .signals.fd = -1,
         .endpoint.lock = -1,
+        .second_listener = -1,
         .tcp.listener = -1,
     };
     recorder_init(&service->recorder, settings->recording, &service->loop);

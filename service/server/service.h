@@ -54,6 +54,8 @@ struct service {
     struct event_source signal_source;
     struct endpoint endpoint;
     struct event_source endpoint_source;
+    int second_listener; /* where programs connect as well; the caller's; -1 */
+    struct event_source second_source;
     struct tcp_endpoint tcp;
     struct event_source tcp_source;
 

@@ -291,6 +291,7 @@ static bool begin(struct attached *attached, const struct attach_settings *setti
                   struct attach_counts *counts, struct failure *failure)
 {
     if (!attach_check_process(attached->pid, failure) ||
+        !program_files_find(&attached->files, attached->pid, failure) ||
         !attached_agent_read(&attached->agent, failure))
         return false;
     wait_until_begun(attached->pid);
@@ -310,7 +311,7 @@ struct attached *attach_begin(const struct attach_settings *settings, struct att
         return NULL;
     }
     attached->pid = settings->pid;
-    attached->memory = -1;
+    attached->memory = attached->listener = -1;
     if (!begin(attached, settings, counts, &why)) {
         fail_because(failure, "process %d %s", (int)settings->pid, why.text);
         attached_free(attached);
@@ -333,6 +334,11 @@ bool attach_again(struct attached *attached, const struct attach_settings *setti
     return true;
 }
 
+int attached_listener(const struct attached *attached)
+{
+    return attached->listener;
+}
+
 void attached_free(struct attached *attached)
 {
     for (size_t i = 0; i < attached->image_count; i++)
@@ -343,5 +349,7 @@ void attached_free(struct attached *attached)
     attached_agent_free(&attached->agent);
     if (attached->memory >= 0)
         close(attached->memory);
+    if (attached->listener >= 0)
+        close(attached->listener);
     free(attached);
 }

@@ -4,13 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "service/attach/linux/attached.h"
 #include "trace/attached_agent.h"
 
 #define SECCOMP_FILTER 2
+#define IN_MEMORY      "memfd:" ATTACHED_AGENT_NAME
 
 /* The number behind a name in /proc/PID/status; -1: there is none. */
 static long status_number(const char *status, const char *name)
@@ -34,16 +34,6 @@ static bool read_text(pid_t pid, const char *name, char *text, size_t size)
     }
     text[got > 0 ? got : 0] = 0;
     return got > 0;
-}
-
-static bool has_same_root(pid_t pid)
-{
-    char path[64];
-    struct stat theirs, ours;
-
-    snprintf(path, sizeof(path), "/proc/%d/root", (int)pid);
-    return stat(path, &theirs) == 0 && stat("/", &ours) == 0 && theirs.st_dev == ours.st_dev &&
-           theirs.st_ino == ours.st_ino;
 }
 
 /* ELFCLASS64, for this processor. */
@@ -86,10 +76,6 @@ bool attach_check_process(pid_t pid, struct failure *failure)
     if (features && strstr(features, "shstk"))
         return fail_because(failure, "has a shadow stack, which return addresses could not be put "
                                      "back on when the hooks go");
-    if (!has_same_root(pid))
-        return fail_because(
-            failure,
-            "sees other files than this program (a container, chroot); run this one in there");
     return is_for_x86_64(pid) ||
            fail_because(
                failure,
@@ -111,7 +97,7 @@ bool attach_check_mapped(const struct address_space *space, struct failure *fail
                                 "bear hooks; HotSpot's is");
         if (!strcmp(name, "libhooks.so"))
             return fail_because(failure, "is instrumented already");
-        if (!strcmp(name, ATTACHED_AGENT_NAME))
+        if (!strcmp(name, ATTACHED_AGENT_NAME) || !strncmp(name, IN_MEMORY, strlen(IN_MEMORY)))
             return fail_because(failure, "is attached to, or was and has the agent still");
         has_linker |= !strncmp(name, "ld-linux", 8);
     }

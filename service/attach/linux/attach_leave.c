@@ -64,7 +64,7 @@ static bool is_within(uint64_t address, uint64_t start, uint64_t size)
 /* The agent, thunks, stubs. */
 static bool is_our_code(const struct attached *attached, uint64_t address)
 {
-    if (is_within(address, attached->agent.base, attached->agent.size))
+    if (is_within(address, attached->agent.base, attached->agent.room))
         return true;
     for (size_t i = 0; i < attached->image_count; i++)
         for (size_t k = 0; k < attached->images[i].added_count; k++) {

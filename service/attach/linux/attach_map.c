@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "service/attach/linux/attach_listen.h"
 #include "service/attach/linux/tracees.h"
 #include "service/base/message.h"
 #include "support/bounded_file.h"
@@ -17,6 +18,7 @@
 
 #define STRING_ROOM (PATH_MAX + 64)
 #define ENVIRONMENT 3 /* pointers */
+#define IMAGES      (1 + ATTACHED_IMAGES)
 
 static uint64_t call(struct tracees *tracees, long number, uint64_t a, uint64_t b, uint64_t c,
                      uint64_t d, uint64_t e, uint64_t f)
@@ -32,14 +34,73 @@ static bool is_error(uint64_t result)
     return result > (uint64_t) - (int64_t)ATTACHED_PAGE;
 }
 
-static uint64_t open_there(const struct attached *attached, struct tracees *tracees,
-                           const char *path)
+static uint64_t close_there(struct tracees *tracees, uint64_t file)
+{
+    return call(tracees, SYS_close, file, 0, 0, 0, 0, 0);
+}
+
+/* Memory of the process, by a descriptor there; its name is for people. */
+static uint64_t make_memory_there(const struct attached *attached, struct tracees *tracees,
+                                  const char *name)
 {
     uint64_t place = attached->letter.address;
 
-    if (!attached_put(attached, place, path, strlen(path) + 1))
+    if (!attached_put(attached, place, name, strlen(name) + 1))
         return (uint64_t)-EFAULT;
-    return call(tracees, SYS_openat, (uint64_t)AT_FDCWD, place, O_RDONLY | O_CLOEXEC, 0, 0, 0);
+    return call(tracees, SYS_memfd_create, place, MFD_CLOEXEC, 0, 0, 0, 0);
+}
+
+static bool copy_part(const struct bounded_file *source, int memory, uint64_t offset, uint64_t size)
+{
+    void *bytes = bounded_file_copy(source, offset, size);
+    bool is_copied = bytes && pwrite(memory, bytes, size, (off_t)offset) == (ssize_t)size;
+
+    free(bytes);
+    return is_copied;
+}
+
+/* Of a file, what the image maps of it; without an image, all. */
+static bool fill_memory_there(const struct attached *attached, uint64_t file, const char *path,
+                              const struct hooked_image *image)
+{
+    char there[64];
+    struct bounded_file source;
+    struct failure ignored;
+    bool is_filled;
+    int memory;
+
+    if (!bounded_file_open(&source, path, &ignored))
+        return false;
+    snprintf(there, sizeof(there), "/proc/%d/fd/%d", (int)attached->pid, (int)file);
+    memory = open(there, O_WRONLY | O_CLOEXEC);
+    is_filled = memory >= 0 && ftruncate(memory, (off_t)source.size) == 0 &&
+                (image || copy_part(&source, memory, 0, source.size));
+    for (size_t i = 0; image && is_filled && i < image->added_count; i++)
+        if (!image->added[i].is_writable)
+            is_filled =
+                copy_part(&source, memory, image->added[i].offset, image->added[i].file_size);
+    if (memory >= 0)
+        close(memory);
+    bounded_file_close(&source);
+    return is_filled;
+}
+
+/* A descriptor of a file of ours, there; of a copy in memory, where the program cannot open it. */
+static uint64_t open_there(const struct attached *attached, struct tracees *tracees,
+                           const char *path, const struct hooked_image *image)
+{
+    uint64_t place = attached->letter.address, file;
+
+    if (attached->files.are_ours)
+        return attached_put(attached, place, path, strlen(path) + 1)
+                   ? call(tracees, SYS_openat, (uint64_t)AT_FDCWD, place, O_RDONLY | O_CLOEXEC, 0,
+                          0, 0)
+                   : (uint64_t)-EFAULT;
+    file = make_memory_there(attached, tracees, attached_base_name(path));
+    if (is_error(file) || fill_memory_there(attached, file, path, image))
+        return file;
+    close_there(tracees, file);
+    return (uint64_t)-EIO;
 }
 
 /* What is not written to is the file's pages; the rest is written, and the hook word's page behind
@@ -74,26 +135,26 @@ static bool map_range(const struct attached *attached, struct tracees *tracees,
 static bool map_image(const struct attached *attached, struct tracees *tracees,
                       struct hooked_image *image, struct failure *failure)
 {
-    uint64_t file = open_there(attached, tracees, image->path);
+    uint64_t file = open_there(attached, tracees, image->path, image);
     bool is_mapped = !is_error(file);
 
     for (size_t i = 0; is_mapped && i < image->added_count; i++)
         is_mapped = map_range(attached, tracees, image, &image->added[i], file);
     if (!is_error(file))
-        call(tracees, SYS_close, file, 0, 0, 0, 0, 0);
+        close_there(tracees, file);
     return is_mapped || fail(failure, image->path, "cannot be mapped there");
 }
 
 static bool map_agent(struct attached *attached, struct tracees *tracees, struct failure *failure)
 {
     struct tracee *caller = tracees_caller(tracees);
-    uint64_t file = open_there(attached, tracees, attached->agent.path);
+    uint64_t file = open_there(attached, tracees, attached->agent.path, NULL);
     bool is_mapped;
 
     if (is_error(file) || !caller)
         return fail(failure, attached->agent.path, "cannot be opened there");
     is_mapped = attached_agent_map(&attached->agent, tracees, caller, file, failure);
-    call(tracees, SYS_close, file, 0, 0, 0, 0, 0);
+    close_there(tracees, file);
     return is_mapped;
 }
 
@@ -142,36 +203,50 @@ static bool write_environment(struct attached *attached, const struct attach_set
     make_environment(settings, instance, runtime);
     pointers[0] = put_string(attached, instance);
     pointers[1] = *runtime ? put_string(attached, runtime) : 0;
+    if (attached->listener >= 0)
+        attached->letter.socket_name = put_string(attached, attached->socket_name);
     return pointers[0] &&
            attached_put(attached, environment_of(&attached->letter), pointers, sizeof(pointers));
 }
 
-/* What the agent is to know of an image: of libgcc, nothing. False: it cannot be written. */
-static bool tell_of(struct attached *attached, const struct hooked_image *hooked,
-                    struct attached_image *image)
+static bool put_image(const struct attached *attached, size_t place, struct attached_image image)
 {
-    *image = (struct attached_image){0};
-    if (hooked->is_unwinder)
-        return true;
-    image->base = hooked->base;
-    image->path = put_string(attached, hooked->path);
-    image->header = hooked->hook_count ? hooked->header : 0;
-    return image->path != 0;
+    return attached_put(attached, images_of(&attached->letter) + place * sizeof(image), &image,
+                        sizeof(image));
 }
 
-/* Images from that one on, and then how many there are. */
+static bool write_image(struct attached *attached, size_t place, const char *path,
+                        struct attached_image image)
+{
+    image.path = put_string(attached, path);
+    return image.path && put_image(attached, place, image);
+}
+
+/* What the agent is to know of an image: of libgcc, nothing. False: it cannot be written. */
+static bool tell_of(struct attached *attached, size_t place, const struct hooked_image *image)
+{
+    struct attached_image told = {.base = image->base,
+                                  .header = image->hook_count ? image->header : 0};
+
+    return image->is_unwinder ? put_image(attached, place, (struct attached_image){0})
+                              : write_image(attached, place, image->path, told);
+}
+
+/* Images from that one on, behind the agent, and then how many there are. */
 static bool write_images(struct attached *attached, size_t first, struct failure *failure)
 {
-    uint64_t images = images_of(&attached->letter);
-    struct attachment attachment = {environment_of(&attached->letter), images,
-                                    attached->image_count};
-    bool is_put = true;
+    struct attachment attachment = {
+        .environment = environment_of(&attached->letter),
+        .images = images_of(&attached->letter),
+        .image_count = 1 + attached->image_count,
+        .thunks = attached->agent.thunks,
+        .socket = attached->letter.socket_name,
+    };
+    bool is_put = first || write_image(attached, 0, attached->agent.path,
+                                       (struct attached_image){.base = attached->agent.base});
 
     for (size_t i = first; is_put && i < attached->image_count; i++) {
-        struct attached_image image;
-
-        is_put = tell_of(attached, &attached->images[i], &image) &&
-                 attached_put(attached, images + i * sizeof(image), &image, sizeof(image));
+        is_put = tell_of(attached, 1 + i, &attached->images[i]);
     }
     return (is_put && attached_put(attached, attached->agent.base + attached->agent.attachment,
                                    &attachment, sizeof(attachment))) ||
@@ -181,8 +256,8 @@ static bool write_images(struct attached *attached, size_t first, struct failure
 static bool map_letter(struct attached *attached, struct tracees *tracees, struct failure *failure)
 {
     uint64_t fixed = LETTER_PATH_SIZE + ENVIRONMENT * sizeof(uint64_t) +
-                     ATTACHED_IMAGES * sizeof(struct attached_image);
-    uint64_t size = fixed + (ATTACHED_IMAGES + ENVIRONMENT) * STRING_ROOM, address;
+                     IMAGES * sizeof(struct attached_image);
+    uint64_t size = fixed + (IMAGES + ENVIRONMENT) * STRING_ROOM, address;
 
     size = (size + ATTACHED_PAGE - 1) & ~(uint64_t)(ATTACHED_PAGE - 1);
     address = call(tracees, SYS_mmap, 0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
@@ -190,7 +265,7 @@ static bool map_letter(struct attached *attached, struct tracees *tracees, struc
     if (is_error(address))
         return fail_because(failure, "has no memory for %llu bytes: %s", (unsigned long long)size,
                             strerror((int)-(int64_t)address));
-    attached->letter = (struct letter){address, size, address + fixed};
+    attached->letter = (struct letter){.address = address, .size = size, .next = address + fixed};
     return true;
 }
 
@@ -219,7 +294,7 @@ static void unmap(const struct attached *attached, struct tracees *tracees)
 {
     if (attached->agent.base) {
         unmap_areas(attached, tracees);
-        call(tracees, SYS_munmap, attached->agent.base, attached->agent.size, 0, 0, 0, 0);
+        call(tracees, SYS_munmap, attached->agent.base, attached->agent.room, 0, 0, 0, 0);
     }
     for (size_t i = 0; i < attached->image_count; i++)
         for (size_t k = 0; k < attached->images[i].added_count; k++) {
@@ -261,6 +336,7 @@ bool attach_map(struct attached *attached, const struct attach_settings *setting
     if (!tracees_stop_one(&tracees, attached->pid, failure))
         return false;
     is_mapped = map_letter(attached, &tracees, failure) && map_agent(attached, &tracees, failure) &&
+                (attached->files.are_ours || attach_listen(attached, &tracees, failure)) &&
                 map_images(attached, &tracees, 0, settings->is_quiet, failure);
     if (is_mapped && !write_environment(attached, settings))
         is_mapped = fail_because(failure, "cannot be written to: %s", strerror(errno));

@@ -27,7 +27,8 @@
 
 /* An image of the process. */
 struct planned {
-    char *path;
+    char *path;          /* as the process calls it */
+    char file[PATH_MAX]; /* by which we open it */
     uint64_t base;
     uint64_t size;   /* from its first byte to its end */
     uint64_t linked; /* its first byte as linked */
@@ -71,13 +72,6 @@ static uint64_t base_of(const struct address_space *space, size_t executable)
     return 0;
 }
 
-static bool is_that_file(const struct address_range *range)
-{
-    struct stat status;
-
-    return stat(range->path, &status) == 0 && status.st_ino == range->inode;
-}
-
 /* By its first byte, whatever became of it. */
 static bool was_seen(const struct attached *attached, uint64_t base)
 {
@@ -104,7 +98,7 @@ static bool measure(struct planned *image)
     struct failure ignored;
     bool is_image;
 
-    if (!bounded_file_open(&file, image->path, &ignored))
+    if (!bounded_file_open(&file, image->file, &ignored))
         return false;
     is_image = loaded_ranges_read(&ranges, &file) && !ranges.is_pe;
     bounded_file_close(&file);
@@ -164,31 +158,32 @@ static void leave_alone(struct plan *plan, const char *path, const struct failur
         message("%s: left alone: %s", path, why->text);
 }
 
-static void plan_image(struct plan *plan, const char *path, uint64_t base, uint64_t inode,
+/* It has its path and its file. */
+static void plan_image(struct plan *plan, uint64_t base, uint64_t inode,
                        struct address_space *space)
 {
     struct attached *attached = plan->attached;
     struct planned *image = &plan->images[plan->count];
     struct failure why;
 
-    *image = (struct planned){.path = strdup(path), .base = base, .seen = attached->seen_count};
+    image->base = base;
+    image->seen = attached->seen_count;
     attached->seen[attached->seen_count++] = (struct seen_image){base, inode, ATTACHED_IMAGES};
-    if (!image->path)
-        fail_because(&why, "out of memory");
-    else if (!measure(image))
+    if (!measure(image))
         fail_because(&why, "cannot be read as an ELF file");
     else if (reserve(image, space, &why) &&
              place(image, plan->settings->folder, image->seen, &why)) {
         plan->work[plan->count++] = (struct instrumenting){
-            .original = image->path,
+            .original = image->file,
+            .name = attached->files.are_ours ? NULL : image->path,
             .output = image->output,
             .away = image->away - base + image->linked,
-            .is_unwinder = attached_is_unwinder(attached_base_name(path)),
+            .is_unwinder = attached_is_unwinder(attached_base_name(image->path)),
             .work = image->code,
         };
         return;
     }
-    leave_alone(plan, path, &why);
+    leave_alone(plan, image->path, &why);
     free(image->path);
 }
 
@@ -197,16 +192,19 @@ static void plan_images(struct plan *plan, struct address_space *space)
 {
     for (size_t i = 0; i < space->count && plan->attached->seen_count < ATTACHED_IMAGES; i++) {
         const struct address_range *range = &space->ranges[i];
-        uint64_t inode = range->inode;
+        const struct program_files *files = &plan->attached->files;
+        struct planned *image = &plan->images[plan->count];
         uint64_t base = range->is_executable && !range->is_shared && !is_left_out(range->path) &&
-                                !is_ours(plan, range->path) && is_that_file(range)
+                                !is_ours(plan, range->path)
                             ? base_of(space, i)
                             : 0;
-        char *path = base && !was_seen(plan->attached, base) ? strdup(range->path) : NULL;
 
-        if (path) /* places that are taken move the ranges */
-            plan_image(plan, path, base, inode, space);
-        free(path);
+        if (!base || was_seen(plan->attached, base) ||
+            !program_files_reach(files, range, image->file))
+            continue;
+        image->path = strdup(program_files_name(files, range->path));
+        if (image->path) /* places that are taken move the ranges */
+            plan_image(plan, base, range->inode, space);
     }
 }
 

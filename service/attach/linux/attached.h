@@ -9,6 +9,7 @@
 
 #include "service/attach/linux/attached_agent.h"
 #include "service/attach/linux/hooked_image.h"
+#include "service/attach/linux/program_files.h"
 
 #define ATTACHED_PAGE       4096u
 #define ATTACHED_IMAGES     512
@@ -18,11 +19,14 @@
  * Memory of ours in the process:
  *
  *      | path of a file | environment[3] | struct attached_image[] | strings … |
- *      ^ address         ^ LETTER_PATH_SIZE         ATTACHED_IMAGES           ^ next
+ *      ^ address         ^ LETTER_PATH_SIZE         1 + ATTACHED_IMAGES       ^ next
+ *
+ * The first of the images is the agent.
  */
 struct letter {
     uint64_t address, size;
     uint64_t next; /* where there is room for a string */
+    uint64_t socket_name; /* a string; 0: there is none */
 };
 
 /* An image that was looked at. */
@@ -34,6 +38,9 @@ struct seen_image {
 struct attached {
     pid_t pid;
     int memory; /* /proc/PID/mem */
+    struct program_files files;
+    int listener; /* in the program's network namespace, where it cannot reach the service's socket; -1 */
+    char socket_name[64]; /* of the listener, behind its first zero */
     struct attached_agent agent;
     struct hooked_image *images; /* room for ATTACHED_IMAGES */
     size_t image_count;

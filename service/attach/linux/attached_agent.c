@@ -119,6 +119,15 @@ static bool read_file(struct attached_agent *agent,
                "expected the agent for programs that run, found another file; install Umbra as a whole");
 }
 
+/* Of its data: addresses are right once it is bound. */
+static struct attached_memory memory_of(const struct attached_agent *agent)
+{
+    struct attached_memory memory;
+
+    memcpy(&memory, agent->data + (agent->memory - agent->data_load->p_vaddr), sizeof(memory));
+    return memory;
+}
+
 static bool read_unbound(struct attached_agent *agent, const struct elf_file *elf)
 {
     agent->attachment = elf_symbol_value(elf, ATTACHMENT_SYMBOL);
@@ -126,8 +135,15 @@ static bool read_unbound(struct attached_agent *agent, const struct elf_file *el
     agent->memory = elf_symbol_value(elf, ATTACHED_MEMORY_SYMBOL);
     agent->entry = elf_symbol_value(elf, IMAGE_HOOK_SYMBOL);
     agent->finder = elf_symbol_value(elf, ATTACHED_FINDER_SYMBOL);
-    return agent->attachment && agent->nobody && agent->memory && agent->entry && agent->finder &&
-           read_loads(agent, elf);
+    if (!agent->attachment || !agent->nobody || !agent->memory || !agent->entry ||
+        !agent->finder || !read_loads(agent, elf) || agent->memory < agent->data_load->p_vaddr ||
+        agent->data_load->p_filesz < sizeof(struct attached_memory) ||
+        agent->memory - agent->data_load->p_vaddr >
+            agent->data_load->p_filesz - sizeof(struct attached_memory))
+        return false;
+    agent->thunks_size = memory_of(agent).thunks_size;
+    agent->room = agent->size + agent->thunks_size;
+    return true;
 }
 
 static bool bind(struct attached_agent *agent, const struct elf_file *elf)
@@ -189,19 +205,38 @@ static bool map_load(const struct attached_agent *agent, const struct tracees *t
                              1, 0) == (ssize_t)load->p_filesz;
 }
 
+/* In the file, as the linker script has it: code that is a segment's. */
+static bool map_thunks(struct attached_agent *agent, const struct tracees *tracees,
+                       struct tracee *caller, uint64_t file)
+{
+    uint64_t linked = memory_of(agent).thunks - agent->base;
+
+    agent->thunks = agent->base + agent->size;
+    for (size_t i = 0; i < agent->load_count; i++) {
+        const Elf64_Phdr *load = &agent->loads[i];
+
+        if (linked - load->p_vaddr < load->p_filesz)
+            return call_map(tracees, caller, agent->thunks, agent->thunks_size,
+                            PROT_READ | PROT_EXEC, MAP_SHARED | MAP_FIXED, file,
+                            load->p_offset + (linked - load->p_vaddr), NULL);
+    }
+    return false;
+}
+
 bool attached_agent_map(struct attached_agent *agent, const struct tracees *tracees,
                         struct tracee *caller, uint64_t file, struct failure *failure)
 {
-    if (!call_map(tracees, caller, 0, agent->size, PROT_NONE,
+    if (!call_map(tracees, caller, 0, agent->room, PROT_NONE,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, (uint64_t)-1, 0, &agent->base)) {
         agent->base = 0;
         return fail_because(failure, "has no %llu MB of address space for the agent",
-                            (unsigned long long)agent->size >> 20);
+                            (unsigned long long)agent->room >> 20);
     }
     if (!read_file(agent, bind, failure))
         return false;
     for (size_t i = 0; i < agent->load_count; i++)
         if (!map_load(agent, tracees, caller, &agent->loads[i], file))
             return fail_because(failure, "cannot map the agent");
-    return true;
+    return map_thunks(agent, tracees, caller, file) ||
+           fail_because(failure, "cannot map the agent's thunks");
 }

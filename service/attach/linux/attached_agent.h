@@ -18,6 +18,8 @@ struct attached_agent {
     uint8_t *data; /* of the writable segment, relocated for `base`; file_size bytes */
     const Elf64_Phdr *data_load;
     uint64_t base; /* where it begins in the process; 0: it is not there */
+    uint64_t room; /* that is reserved for it there */
+    uint64_t thunks, thunks_size; /* behind all of it, the thunks once more, shared */
     /* Distances from base: */
     uint64_t attachment, nobody, memory, entry, finder;
 };

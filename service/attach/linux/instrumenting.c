@@ -23,7 +23,7 @@ struct queue {
 
 static void instrument(const struct queue *queue, struct instrumenting *wanted)
 {
-    char away[40], agent[PATH_MAX + 16], text[INSTRUMENT_TEXT_SIZE] = "";
+    char away[40], agent[PATH_MAX + 16], name[PATH_MAX + 16], text[INSTRUMENT_TEXT_SIZE] = "";
     char *words[MOST_WORDS] = {(char *)queue->tool,
                                (char *)wanted->original,
                                "-o",
@@ -41,6 +41,10 @@ static void instrument(const struct queue *queue, struct instrumenting *wanted)
         count++;
     if (wanted->is_unwinder)
         words[count++] = "--unwinder";
+    if (wanted->name) {
+        snprintf(name, sizeof(name), "--original=%s", wanted->name);
+        words[count++] = name;
+    }
     for (char *const *filter = wanted->is_unwinder ? NULL : queue->filters;
          filter && *filter && count < MOST_WORDS - 1; filter++)
         words[count++] = *filter;

@@ -10,6 +10,7 @@
 
 struct instrumenting {
     const char *original, *output;
+    const char *name; /* what the manifest says the original's path is; null: that */
     uint64_t away; /* in the image's own addresses */
     uint64_t work; /* what has most of it begins first: bytes of code */
     bool is_unwinder; /* hooked in how it finds unwind information, and nowhere else */

@@ -10,13 +10,14 @@
 #include "image/loaded_ranges.h"
 #include "service/attach/linux/address_space.h"
 #include "service/attach/linux/instrument_tool.h"
+#include "service/attach/linux/program_files.h"
 
 #define MOST_WORDS 128
 #define PAGE       4096u
 
 /* An image of the process, and where it would be by itself. */
 struct matched_image {
-    const char *path;
+    char file[PATH_MAX]; /* by which we open it */
     uint64_t base, linked;
 };
 
@@ -57,7 +58,7 @@ static bool match_image(struct matching *matching, const char *tool,
                         const struct matched_image *image, char *const *filters)
 {
     char text[INSTRUMENT_TEXT_SIZE];
-    char *words[MOST_WORDS] = {(char *)tool, "--list", "--how=prologue", "-q", (char *)image->path};
+    char *words[MOST_WORDS] = {(char *)tool, "--list", "--how=prologue", "-q", (char *)image->file};
     size_t count = 5;
     int output = memfd_create("functions", MFD_CLOEXEC);
     FILE *lines = output < 0 ? NULL : fdopen(output, "r");
@@ -75,26 +76,30 @@ static bool match_image(struct matching *matching, const char *tool,
 }
 
 /* False: it is no image whose file is there. */
-static bool find_image(const struct address_range *range, struct matched_image *image)
+static bool find_image(const struct program_files *files, const struct address_range *range,
+                       struct matched_image *image)
 {
     struct bounded_file file;
     struct loaded_ranges ranges;
     struct failure ignored;
     bool is_image;
 
-    if (range->offset || !range->inode || !bounded_file_open(&file, range->path, &ignored))
+    if (range->offset || !range->inode || !program_files_reach(files, range, image->file) ||
+        !bounded_file_open(&file, image->file, &ignored))
         return false;
     is_image = loaded_ranges_read(&ranges, &file) && !ranges.is_pe;
     bounded_file_close(&file);
     if (!is_image)
         return false;
-    *image = (struct matched_image){range->path, range->start, ranges.base & ~(uint64_t)(PAGE - 1)};
+    image->base = range->start;
+    image->linked = ranges.base & ~(uint64_t)(PAGE - 1);
     loaded_ranges_free(&ranges);
     return true;
 }
 
-static bool match_all(struct matching *matching, const struct address_space *space,
-                      char *const *filters, struct failure *failure)
+static bool match_all(struct matching *matching, const struct program_files *files,
+                      const struct address_space *space, char *const *filters,
+                      struct failure *failure)
 {
     char tool[PATH_MAX];
 
@@ -105,7 +110,7 @@ static bool match_all(struct matching *matching, const struct address_space *spa
     for (size_t i = 0; i < space->count; i++) {
         struct matched_image image;
 
-        if (find_image(&space->ranges[i], &image) && !match_image(matching, tool, &image, filters))
+        if (find_image(files, &space->ranges[i], &image) && !match_image(matching, tool, &image, filters))
             return fail_because(failure, "out of memory");
     }
     return true;
@@ -129,16 +134,17 @@ static char **filters_of(char *const *patterns)
 bool matching_read(struct matching *matching, pid_t pid, char *const *patterns,
                    struct failure *failure)
 {
+    struct program_files files;
     struct address_space space;
     char **filters;
     bool is_read = false;
 
     *matching = (struct matching){0};
-    if (!address_space_read(&space, pid, failure))
+    if (!program_files_find(&files, pid, failure) || !address_space_read(&space, pid, failure))
         return false;
     filters = filters_of(patterns);
     if (filters)
-        is_read = match_all(matching, &space, filters, failure);
+        is_read = match_all(matching, &files, &space, filters, failure);
     else
         fail_because(failure, "out of memory");
     for (size_t i = 0; filters && filters[i]; i++)

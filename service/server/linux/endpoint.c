@@ -283,7 +283,7 @@ static int accept_one(int listener)
 }
 
 /* Who connects while there are no descriptors must not wait for an answer: it hears a close. */
-static void turn_one_away(struct endpoint *endpoint)
+static void turn_one_away(struct endpoint *endpoint, int listener)
 {
     int connection;
 
@@ -291,7 +291,7 @@ static void turn_one_away(struct endpoint *endpoint)
         message("no descriptors are left: some programs are turned away; raise ulimit -n");
     endpoint->said_no_descriptor = true;
     close_if_open(&endpoint->spare);
-    connection = accept_one(endpoint->listener);
+    connection = accept_one(listener);
     if (connection >= 0)
         close(connection);
     else
@@ -299,13 +299,13 @@ static void turn_one_away(struct endpoint *endpoint)
     endpoint->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-int endpoint_accept(struct endpoint *endpoint, struct connection_peer *peer)
+int endpoint_accept(struct endpoint *endpoint, int listener, struct connection_peer *peer)
 {
-    int connection = accept_one(endpoint->listener);
+    int connection = accept_one(listener);
 
     if (connection < 0) {
         if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
-            turn_one_away(endpoint);
+            turn_one_away(endpoint, listener);
         return -1;
     }
     if (packet_read_peer(connection, peer))

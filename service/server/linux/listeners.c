@@ -15,10 +15,29 @@ static void program_connects(void *owner)
 {
     struct service *service = owner;
     struct connection_peer peer;
-    int connection = endpoint_accept(&service->endpoint, &peer);
+    int connection = endpoint_accept(&service->endpoint, service->endpoint.listener, &peer);
 
     if (connection >= 0)
         packet_client_begin(service, connection, &peer);
+}
+
+/* No folder keeps others from this one: they are not worth a message each. */
+static void program_connects_second(void *owner)
+{
+    struct service *service = owner;
+    struct connection_peer peer;
+    int connection = endpoint_accept(&service->endpoint, service->second_listener, &peer);
+
+    if (connection >= 0 && peer.uid != geteuid() && peer.uid != 0)
+        close(connection);
+    else if (connection >= 0)
+        packet_client_begin(service, connection, &peer);
+}
+
+bool listeners_add(struct service *service, int listener)
+{
+    service->second_listener = listener;
+    return service_watch(service, &service->second_source, listener, program_connects_second);
 }
 
 static void windows_program_connects(void *owner)
@@ -56,23 +75,31 @@ static void note_unserved(struct unserved *unserved, int pid)
         unserved->first = pid;
 }
 
+static void note_waiting(struct service *service, int listener, struct unserved *unserved)
+{
+    struct connection_peer peer;
+    int connection;
+
+    while ((connection = endpoint_accept(&service->endpoint, listener, &peer)) >= 0) {
+        close(connection);
+        note_unserved(unserved, (int)peer.pid);
+    }
+}
+
 void listeners_say_unserved(struct service *service)
 {
     struct unserved unserved = {0};
-    struct connection_peer peer;
     struct client *client;
-    int connection;
 
     DL_FOREACH(service->clients, client)
     {
         if (client->pid && !client->awaits_the_end)
             note_unserved(&unserved, client->pid);
     }
-    while (!service->endpoint.is_inherited &&
-           (connection = endpoint_accept(&service->endpoint, &peer)) >= 0) {
-        close(connection);
-        note_unserved(&unserved, (int)peer.pid);
-    }
+    if (!service->endpoint.is_inherited)
+        note_waiting(service, service->endpoint.listener, &unserved);
+    if (service->second_listener >= 0)
+        note_waiting(service, service->second_listener, &unserved);
     if (unserved.count)
         message("pid %d%s connected when this service had no more time for it: not recorded",
                 unserved.first, unserved.count > 1 ? " and others" : "");

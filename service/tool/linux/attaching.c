@@ -12,6 +12,7 @@
 #include "service/attach/attach.h"
 #include "service/base/message.h"
 #include "service/base/process.h"
+#include "service/server/listeners.h"
 #include "service/server/serve.h"
 #include "service/sessions/session_life.h"
 #include "service/tool/linux/attaching_later.h"
@@ -160,6 +161,8 @@ static void serve(const struct options *options, struct service *service, struct
                                   .percent = options->overhead};
     struct attaching_overhead overhead = {.unhooking = &unhooking};
 
+    if (attached_listener(attached) >= 0 && !listeners_add(service, attached_listener(attached)))
+        message("cannot wait for connections: %s", strerror(errno));
     unhooking_begin(&unhooking);
     attaching_later_begin(&later);
     if (options->overhead > 0)
@@ -206,13 +209,15 @@ static int run(const struct options *options, const struct following *following)
         say_attached(options, &counts, &service);
         serve(options, &service, attached, &attaching);
         detach(options, &service, attached);
-        attached_free(attached);
     } else {
         message("%s", failure.text);
     }
     unwatch(&watched);
     serve_close(&service);
-    return attached ? EXIT_OK : EXIT_FAILED;
+    if (!attached)
+        return EXIT_FAILED;
+    attached_free(attached);
+    return EXIT_OK;
 }
 
 int attaching_run(const struct options *options)
