@@ -127,7 +127,6 @@ bool session_begin(char *const *env, uint32_t fork_of_pid)
     session.header->capacity = session.capacity;
     session.header->used = TRACE_HEADER_SIZE;
     forget_places();
-    session.header->fork_of_pid = fork_of_pid;
     if (!fork_of_pid)
         session.costs = given_costs(session.header);
     session.header->thunks = stash_range();

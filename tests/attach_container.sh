@@ -32,6 +32,7 @@ gcc -O1 -g -shared -fPIC -DFILL -DNAME=inside library.c -o "box$work/libcalls.so
 cat >turns.cpp <<'END_OF_C'
 #include <csignal>
 #include <cstdio>
+#include <ctime>
 #include <fcntl.h>
 #include <stdexcept>
 #include <sys/wait.h>
@@ -58,6 +59,13 @@ static bool is_right()
     return false;
 }
 
+// For samples.
+__attribute__((noipa)) void computes()
+{
+    for (clock_t begun = clock(); clock() - begun < CLOCKS_PER_SEC / 20;)
+        ;
+}
+
 int main()
 {
     int done = 0;
@@ -73,6 +81,7 @@ int main()
         done++;
         if (!is_right())
             return 1;
+        computes();
         if (fork() == 0)
             _exit(call(10) == 55 ? 0 : 1);
         while (wait(&status) < 0)
@@ -178,6 +187,8 @@ attaches()
         equal "calls of throws" "$(calls throws)" $((3 * 4))
         equal "traces" "$(ls traces/*.bin | wc -l)" 4
         "$BUILD/grinder/grinder" --mode=summary traces/*.bin >summary
+        equal "children of $pid" "$(grep -cE "fork of +$pid\$" summary)" 3
+        ! ls traces/*.samples >/dev/null 2>&1 || contains summary '  samples +[1-9]'
         contains functions "$work/libcalls.so"
         ! grep -E '/proc/|images-' functions summary || fail "files are not called as the program calls them"
     done

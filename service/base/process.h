@@ -23,6 +23,9 @@ struct process_description {
 /* Returns false if there is no such process (any more). */
 bool process_describe(pid_t pid, struct process_description *description);
 
+/* What a process, or a thread, calls itself, in a pid namespace of its own perhaps; 0: it is gone. Linux alone. */
+uint32_t process_own_number(pid_t number);
+
 /*
  * A descriptor that can be read once the process is gone. Negative where the system has none:
  * ask process_is_gone now and then instead.

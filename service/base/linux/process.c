@@ -86,6 +86,23 @@ static void read_command(pid_t pid, char command[TRACE_COMMAND_SIZE])
 }
 
 /* "PID (NAME) STATE PPID …", proc(5); the name may hold anything, a ')' too. */
+/* "NSpid:" has its number in each namespace, from ours to its own. */
+uint32_t process_own_number(pid_t number)
+{
+    char path[64], line[256];
+    uint32_t own = 0;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%d/status", (int)number);
+    file = fopen(path, "re");
+    while (file && !own && fgets(line, sizeof(line), file))
+        if (!strncmp(line, "NSpid:\t", 7))
+            own = (uint32_t)strtoul(strrchr(line, '\t'), NULL, 10);
+    if (file)
+        fclose(file);
+    return own;
+}
+
 static bool read_parent(pid_t pid, pid_t *parent)
 {
     char stat[512];

@@ -36,6 +36,7 @@
 #include <uthash.h>
 #include <utlist.h>
 
+#include "service/base/process.h"
 #include "service/sampling/linux/perf_refusal.h"
 #include "service/sampling/linux/sample_ring.h"
 
@@ -62,8 +63,16 @@ struct thread_event {
     struct thread_event *next; /* of the target */
 };
 
+/* A thread's, where its process has a pid namespace of its own. */
+struct own_number {
+    uint32_t tid, own;
+    UT_hash_handle hh;
+};
+
 struct cpu_sampler_target {
     pid_t pid;
+    bool has_own_numbers;
+    struct own_number *numbers; /* by tid, of the threads that were met */
     void *owner;
     struct thread_event *events;
     struct cpu_sampler_target *prev, *next;
@@ -96,6 +105,36 @@ static void stop_at_exec(struct cpu_sampler *sampler, uint32_t pid)
     }
 }
 
+/* What the thread calls itself, as the agent in it writes; 0: it has ended before it was met. */
+static uint32_t own_tid(struct cpu_sampler_target *target, uint32_t tid)
+{
+    struct own_number *number;
+
+    if (!target->has_own_numbers)
+        return tid;
+    HASH_FIND(hh, target->numbers, &tid, sizeof(tid), number);
+    if (number)
+        return number->own;
+    number = calloc(1, sizeof(*number));
+    if (!number)
+        return 0;
+    number->tid = tid;
+    number->own = process_own_number((pid_t)tid);
+    HASH_ADD(hh, target->numbers, tid, sizeof(tid), number);
+    return number->own;
+}
+
+static void forget_numbers(struct cpu_sampler_target *target)
+{
+    struct own_number *number, *next;
+
+    HASH_ITER(hh, target->numbers, number, next)
+    {
+        HASH_DEL(target->numbers, number);
+        free(number);
+    }
+}
+
 static void receive(struct cpu_sampler *sampler, const struct ring_record *record)
 {
     struct thread_event *event;
@@ -113,7 +152,7 @@ static void receive(struct cpu_sampler *sampler, const struct ring_record *recor
         sampler->receiver.lost(target->owner, record->lost);
     else if ((uint32_t)target->pid == record->pid)
         sampler->receiver.taken(target->owner, &(struct cpu_sample){
-                                                   .tid = record->tid,
+                                                   .tid = own_tid(target, record->tid),
                                                    .address = record->address,
                                                    .stack = record->stack,
                                                    .stack_words = record->stack_words,
@@ -375,6 +414,7 @@ struct cpu_sampler_target *cpu_sampler_attach(struct cpu_sampler *sampler, pid_t
         return NULL;
     target->pid = pid;
     target->owner = owner;
+    target->has_own_numbers = process_own_number(pid) != (uint32_t)pid;
     DL_APPEND(sampler->targets, target);
     sampler->target_count++;
     if (add_events(sampler, target, &cpus, tids, count))
@@ -397,5 +437,6 @@ void cpu_sampler_detach(struct cpu_sampler *sampler, struct cpu_sampler_target *
     }
     DL_DELETE(sampler->targets, target);
     sampler->target_count--;
+    forget_numbers(target);
     free(target);
 }

@@ -35,19 +35,26 @@ static void refuse(struct client *client, const char *why)
     client_end(client);
 }
 
+/* A child calls its parent by the number that this has in their namespace. */
+static uint32_t parent_of_fork(uint32_t said, pid_t parent)
+{
+    return said && process_own_number(parent) == said ? (uint32_t)parent : said;
+}
+
 static bool describe(struct session_process *process, const struct client *client,
                      const struct protocol_hello *hello)
 {
     *process = (struct session_process){
         .pid = client->pid,
-        .fork_of_pid = hello->fork_of_pid,
         /* A child goes on with what its parent has. */
         .agent = hello->fork_of_pid ? 0 : hello->more[0] | (uint64_t)hello->more[1] << 32,
         .system = TRACE_SYSTEM_LINUX,
         .watch = connection_watch_peer(client->source.fd, client->pid),
     };
-    if (process_describe(process->pid, &process->description))
+    if (process_describe(process->pid, &process->description)) {
+        process->fork_of_pid = parent_of_fork(hello->fork_of_pid, process->description.parent);
         return true;
+    }
     message("%s is gone before it could be recorded", client->name);
     if (process->watch >= 0)
         close(process->watch);
