@@ -28,7 +28,8 @@ gcc -O1 -g -shared -fPIC -DNAME=outside library.c -o libcalls.so
 mkdir -p "box$work"
 gcc -O1 -g -shared -fPIC -DFILL -DNAME=inside library.c -o "box$work/libcalls.so"
 
-# On SIGUSR1 it makes calls, throws, and has a child do the same; says how many descriptors it has.
+# On SIGUSR1 it makes calls, throws, and has a child do the same; says how many descriptors it has. With a folder, it goes
+# there first, for good.
 cat >turns.cpp <<'END_OF_C'
 #include <csignal>
 #include <cstdio>
@@ -66,10 +67,12 @@ __attribute__((noipa)) void computes()
         ;
 }
 
-int main()
+int main(int argc, char **argv)
 {
     int done = 0;
 
+    if (argc > 1 && (chroot(argv[1]) || chdir("/")))
+        return 1;
     std::signal(SIGUSR1, [](int) { turns = turns + 1; });
     std::signal(SIGTERM, [](int) { stop = 1; });
     std::puts("begun");
@@ -161,6 +164,7 @@ attaches()
     for round in 1 2; do
         rm -rf traces
         mkdir -m 777 traces
+        : >attach.log
         "${as[@]}" "$service" attach "$pid" --trace-dir=traces >attach.log 2>&1 &
         attaching=$!
         started+=($!)
@@ -217,6 +221,10 @@ echo '-- a mount namespace of its own, with our files'
 echo '-- a chroot'
 if ((EUID == 0)); then
     ! runs 0 chroot box /turns || attaches inside
+    echo '-- a chroot that it has gone to since, without its own files'
+    mkdir nothing
+    ! runs 0 ./turns nothing || attaches outside
+    ! runs 0 unshare --mount ./turns nothing || attaches outside
 fi
 
 for proc in none proc; do
