@@ -79,9 +79,14 @@ const char *attachment_path(uint64_t base)
     return NULL;
 }
 
+/* Listed, as the program's mlockall is to leave them alone as well. */
 void *attachment_thunks(void)
 {
-    return (void *)umbra_attachment.thunks;
+    void *thunks = (void *)umbra_attachment.thunks;
+
+    if (thunks)
+        own_memory_add(thunks, BLOCK_CODE_SIZE);
+    return thunks;
 }
 
 const char *attachment_socket(void)

@@ -269,7 +269,18 @@ static bool map_letter(struct attached *attached, struct tracees *tracees, struc
     return true;
 }
 
-/* A trace, a thread's state: what the agent itself keeps a list of. */
+static uint64_t start_of(uint64_t area)
+{
+    return (area >> ATTACHED_AREA_SIZE_BITS) * ATTACHED_PAGE;
+}
+
+static uint64_t size_of(uint64_t area)
+{
+    return (area & ((1ull << ATTACHED_AREA_SIZE_BITS) - 1)) * ATTACHED_PAGE;
+}
+
+/* A trace, a thread's state: what the agent itself keeps a list of. The thunks, which are in it, go
+   with the agent. */
 static void unmap_areas(const struct attached *attached, struct tracees *tracees)
 {
     struct attached_memory memory;
@@ -283,10 +294,8 @@ static void unmap_areas(const struct attached *attached, struct tracees *tracees
     areas = malloc(size);
     if (areas && pread(attached->memory, areas, size, (off_t)memory.areas) == (ssize_t)size)
         for (uint64_t i = 0; i < memory.area_count; i++)
-            if (areas[i])
-                call(tracees, SYS_munmap, (areas[i] >> ATTACHED_AREA_SIZE_BITS) * ATTACHED_PAGE,
-                     (areas[i] & ((1ull << ATTACHED_AREA_SIZE_BITS) - 1)) * ATTACHED_PAGE, 0, 0, 0,
-                     0);
+            if (areas[i] && start_of(areas[i]) != attached->agent.thunks)
+                call(tracees, SYS_munmap, start_of(areas[i]), size_of(areas[i]), 0, 0, 0, 0);
     free(areas);
 }
 
