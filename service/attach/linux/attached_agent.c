@@ -135,8 +135,8 @@ static bool read_unbound(struct attached_agent *agent, const struct elf_file *el
     agent->memory = elf_symbol_value(elf, ATTACHED_MEMORY_SYMBOL);
     agent->entry = elf_symbol_value(elf, IMAGE_HOOK_SYMBOL);
     agent->finder = elf_symbol_value(elf, ATTACHED_FINDER_SYMBOL);
-    if (!agent->attachment || !agent->nobody || !agent->memory || !agent->entry ||
-        !agent->finder || !read_loads(agent, elf) || agent->memory < agent->data_load->p_vaddr ||
+    if (!agent->attachment || !agent->nobody || !agent->memory || !agent->entry || !agent->finder ||
+        !read_loads(agent, elf) || agent->memory < agent->data_load->p_vaddr ||
         agent->data_load->p_filesz < sizeof(struct attached_memory) ||
         agent->memory - agent->data_load->p_vaddr >
             agent->data_load->p_filesz - sizeof(struct attached_memory))

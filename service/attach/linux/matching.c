@@ -110,7 +110,8 @@ static bool match_all(struct matching *matching, const struct program_files *fil
     for (size_t i = 0; i < space->count; i++) {
         struct matched_image image;
 
-        if (find_image(files, &space->ranges[i], &image) && !match_image(matching, tool, &image, filters))
+        if (find_image(files, &space->ranges[i], &image) &&
+            !match_image(matching, tool, &image, filters))
             return fail_because(failure, "out of memory");
     }
     return true;
