@@ -34,6 +34,8 @@
 #define STACKS_MAGIC   "UMBRASTK"
 #define STACKS_VERSION 1
 #define STACKS_SUFFIX  ".stacks"
+#define STACKS_UNDER_WAY "under-way" /* beside the instrumented files of a program that was attached to: a sample of each
+                                        thread, when the hooks came; created_ns is 0, period_ns 1 */
 
 #define STACKS_MOST_STACK  (48u << 10) /* bytes of a sample */
 #define STACKS_MOST_RECORD (STACKS_MOST_STACK + 4096 + 256)

@@ -228,7 +228,7 @@ static void descend(struct walk *walk, uint32_t slot)
                        .next_child = context->first_child,
                        .visited = below || is_chosen(walk, context)};
     walk->depth_of[context->function] += walk->levels[walk->level_count - 1].visited;
-    walk->contexts += !(context->site & CONTEXT_JIT);
+    walk->contexts += !(context->site & CONTEXT_ADDED);
 }
 
 /* Raw time: what it says itself, or what its callees do. */

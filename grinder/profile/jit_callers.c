@@ -72,7 +72,7 @@ static uint32_t caller_of(struct adding *adding, uint32_t parent, uint32_t image
 static bool is_call(const struct context *context)
 {
     return context->parent &&
-           !(context->site & (TRACE_SITE_TAIL | TRACE_SITE_FOLDED | CONTEXT_JIT));
+           !(context->site & (TRACE_SITE_TAIL | TRACE_SITE_FOLDED | CONTEXT_ADDED));
 }
 
 /* Moves the children of a context that were called from such code below contexts for it. What was

@@ -12,6 +12,7 @@
 #include "grinder/base/pair_index.h"
 #include "grinder/profile/code_ranges.h"
 #include "grinder/profile/jit_maps.h"
+#include "grinder/profile/mapped_base.h"
 #include "grinder/profile/traces.h"
 #include "grinder/unwind/unwind.h"
 #include "support/memory.h"
@@ -64,27 +65,6 @@ static uint32_t add_module(struct adder *adder, const char *path, uint64_t base,
     tree->modules[tree->module_count] = (struct tree_module){
         .path = memory_copy_string(path), .base = base, .size = size, .image = image, .rva = rva};
     return (uint32_t)tree->module_count++;
-}
-
-/* An image's base, by where one of its pieces lies; false: the piece is none of its. */
-static bool find_base(const struct image *image, const struct stacks_mapping *mapping,
-                      uint64_t *base)
-{
-    for (size_t i = 0; i < image->ranges.count; i++) {
-        const struct loaded_range *range = &image->ranges.items[i];
-        uint64_t in_file = mapping->offset - range->offset;
-
-        if (!range->is_executable)
-            continue;
-        /* pages, of which the first may begin before what is loaded */
-        if (mapping->offset <= range->offset && range->offset - mapping->offset < mapping->length)
-            in_file = 0 - (range->offset - mapping->offset);
-        else if (in_file >= range->size)
-            continue;
-        *base = mapping->address - (range->rva + in_file);
-        return true;
-    }
-    return false;
 }
 
 /* The module of an image at a base: one for all of its pieces. */
@@ -142,7 +122,7 @@ static void add_mapping(struct adder *adder, const struct stacks_mapping *mappin
         number = images_add_plain(adder->images, mapping->path, mapping->build_id,
                                   mapping->build_id_size);
         image = &adder->images->images[number];
-        if (!image->problem && find_base(image, mapping, &base)) {
+        if (!image->problem && mapped_base(&image->ranges, mapping, &base)) {
             mapped.module = module_at(adder, number, base);
             to_unwind.fd = file_of(adder, number);
             to_unwind.name = image->path;

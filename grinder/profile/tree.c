@@ -108,7 +108,7 @@ static void load_node(struct loader *loader, uint32_t unit, const struct trace_n
     tree->contexts =
         memory_grow(tree->contexts, slot, &loader->context_room, sizeof(*tree->contexts));
     loader->links = memory_grow(loader->links, slot, &loader->link_room, sizeof(*loader->links));
-    tree->contexts[slot] = (struct context){.site = node->site & ~CONTEXT_JIT,
+    tree->contexts[slot] = (struct context){.site = node->site & ~CONTEXT_ADDED,
                                             .calls = node->calls + node->passed,
                                             .exits = node->exits + node->passed,
                                             .passed = node->passed,
@@ -696,9 +696,11 @@ struct tree_node *tree_nodes(const struct tree *tree, size_t *count)
         const struct context *context = &tree->contexts[slot];
         const struct context *above = &tree->contexts[context->parent];
         struct tree_node node = {.function = context->function, .parent = units[context->parent]};
-        if (context->site & CONTEXT_JIT)
+        if (context->site & CONTEXT_ADDED)
             continue;
-        if (above->site & CONTEXT_JIT) {
+        if (above->site & CONTEXT_UNDER_WAY) {
+            node.parent = 0;
+        } else if (above->site & CONTEXT_JIT) {
             node.parent = units[above->parent];
             node.caller = above->function;
         }

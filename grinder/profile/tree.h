@@ -26,6 +26,9 @@
 /* A bit of a context's site: it was not recorded, but put there for code made at run time that
    called the contexts below it (jit_callers.h). */
 #define CONTEXT_JIT (1ull << 61)
+/* The same for a call that was under way when the program was attached to (under_way.h). */
+#define CONTEXT_UNDER_WAY (1ull << 59)
+#define CONTEXT_ADDED     (CONTEXT_JIT | CONTEXT_UNDER_WAY)
 
 /* The figures are those of trace_node, but that passed calls are among calls and exits, and ticks
    stand for all calls that ended; links are slots. */

@@ -4,6 +4,7 @@
 #include "grinder/profile/jit_callers.h"
 #include "grinder/profile/samples.h"
 #include "grinder/profile/stacked_tree.h"
+#include "grinder/profile/under_way.h"
 #include "grinder/profile/unhooked.h"
 
 bool tree_load(struct tree *tree, const struct trace_file *file, struct images *images,
@@ -16,6 +17,7 @@ bool tree_load(struct tree *tree, const struct trace_file *file, struct images *
     copied_sites_resolve(tree, images);
     samples_read(tree, images);
     unhooked_read(tree, images);
+    under_way_add(tree, images);
     jit_callers_add(tree, images);
     return true;
 }

@@ -38,6 +38,7 @@
 #include "service/attach/linux/attach_plan.h"
 #include "service/attach/linux/attached.h"
 #include "service/attach/linux/tracees.h"
+#include "service/base/message.h"
 
 #define FEW_STOPS   5  /* while the service has others to serve */
 #define MOST_STOPS  40 /* tries to find all threads where they can be stopped: 5 s */
@@ -245,6 +246,17 @@ static void count(const struct attached *attached, struct attach_counts *counts)
     counts->functions -= counts->waiting + counts->changed;
 }
 
+/* Without them, a profile begins with what was called since. */
+static void write_stacks(struct attached *attached, const struct attach_settings *settings)
+{
+    struct failure failure;
+
+    if (!taken_stacks_write(&attached->stacks, attached->pid, settings->folder, &failure) &&
+        !settings->is_quiet)
+        message("%s; calls that are under way are not shown", failure.text);
+    taken_stacks_free(&attached->stacks);
+}
+
 static bool enter(struct attached *attached, const struct attach_settings *settings,
                   struct attach_counts *counts, struct failure *failure)
 {
@@ -254,6 +266,7 @@ static bool enter(struct attached *attached, const struct attach_settings *setti
         return false;
     if (attach_hooks_prepare(attached, 0, failure) &&
         while_standing(attached, attach_hooks_in, MOST_STOPS, failure)) {
+        write_stacks(attached, settings);
         hook_what_waits(attached, counts);
         if (set_hook_words(attached, 0, failure)) /* from here on, the service has to answer soon */
             return true;
@@ -346,6 +359,7 @@ void attached_free(struct attached *attached)
     free(attached->images);
     free(attached->seen);
     free(attached->inside);
+    taken_stacks_free(&attached->stacks);
     attached_agent_free(&attached->agent);
     if (attached->memory >= 0)
         close(attached->memory);

@@ -327,8 +327,13 @@ static void wait_no_more(struct attached *attached, struct hook *hook)
 bool attach_hooks_in(struct attached *attached, struct tracees *tracees, struct failure *failure)
 {
     each_hook(attached, 0, wait_no_more);
-    if (!look_at_threads(attached, tracees, failure) || !can_hook_unwinder(attached, failure) ||
-        !move_all(attached, tracees, moved, failure))
+    if (!look_at_threads(attached, tracees, failure) || !can_hook_unwinder(attached, failure))
+        return false;
+    if (!attached->is_hooked) {
+        taken_stacks_free(&attached->stacks);
+        taken_stacks_take(&attached->stacks, attached->memory, tracees);
+    }
+    if (!move_all(attached, tracees, moved, failure))
         return false;
     if (!attached->is_hooked)
         give_words_of_nobody(attached, tracees);

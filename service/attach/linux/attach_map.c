@@ -255,8 +255,8 @@ static bool write_images(struct attached *attached, size_t first, struct failure
 
 static bool map_letter(struct attached *attached, struct tracees *tracees, struct failure *failure)
 {
-    uint64_t fixed = LETTER_PATH_SIZE + ENVIRONMENT * sizeof(uint64_t) +
-                     IMAGES * sizeof(struct attached_image);
+    uint64_t fixed =
+        LETTER_PATH_SIZE + ENVIRONMENT * sizeof(uint64_t) + IMAGES * sizeof(struct attached_image);
     uint64_t size = fixed + (IMAGES + ENVIRONMENT) * STRING_ROOM, address;
 
     size = (size + ATTACHED_PAGE - 1) & ~(uint64_t)(ATTACHED_PAGE - 1);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "service/attach/linux/attach_stacks.h"
 #include "service/attach/linux/attached_agent.h"
 #include "service/attach/linux/hooked_image.h"
 #include "service/attach/linux/program_files.h"
@@ -49,6 +50,7 @@ struct attached {
     struct letter letter;
     pid_t *inside;                /* threads that may come to our memory, once the hooks are out */
     size_t inside_count;
+    struct taken_stacks stacks; /* when the hooks came */
     bool is_hooked;
     double stopped_ms; /* the longest time */
 };
