@@ -281,16 +281,11 @@ kill -STOP "$sleeper"
 until grep -q '^State:.T' "/proc/$sleeper/status"; do sleep 0.01; done
 refused 'is stopped' "$sleeper"
 kill -CONT "$sleeper"
-printf 'int main(void) { for (;;) __builtin_ia32_pause(); }\n' >spin.c
-gcc -static spin.c -o spin
-./spin &
+printf '__asm__(".section .gopclntab; .long 0; .text"); int main(void) { for (;;) __builtin_ia32_pause(); }\n' >go.c
+gcc go.c -o go
+./go &
 started+=($!)
-refused 'a static one' $!
-printf '#include <cstdio>\nint main() { for (;;) try { throw 1; } catch (int) { std::puts(""); } }\n' >alone.cpp
-g++ -static-libgcc -static-libstdc++ alone.cpp -o alone
-./alone >/dev/null &
-started+=($!)
-refused 'an unwinder of its own' $!
+refused 'a Go program' $!
 echo 'int of_java(void) { return 0; }' >jvm.c
 gcc -shared -fPIC jvm.c -o libj9vm29.so
 printf 'int of_java(void); int main(void) { for (;;) of_java(); }\n' >java.c

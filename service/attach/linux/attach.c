@@ -194,7 +194,7 @@ bool attach_want(struct attached *attached, uint64_t base, uint32_t place, bool 
     struct hook *hook = NULL;
 
     for (size_t i = 0; i < attached->image_count && !hook; i++)
-        if (attached->images[i].base == base)
+        if (attached->images[i].base == base && !attached->images[i].is_unwinder)
             hook = hooked_image_hook_of(&attached->images[i], place);
     return want(hook, HOOK_OF_OVERHEAD, is_wanted);
 }

@@ -150,21 +150,35 @@ static bool look_at_threads(struct attached *attached, struct tracees *tracees,
     return each_word(attached, tracees, see_word, attached, failure);
 }
 
-/* Whether the program throws by an unwinder that is not libgcc_s.so: it has one inside. */
-static bool throws_by_itself(pid_t pid)
+/* The names end with null. */
+static bool has_section(pid_t pid, const char *const *names)
 {
     char path[64];
     struct bounded_file file;
     struct elf_file elf;
     struct failure ignored;
-    bool throws;
+    bool has = false;
 
     snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
     if (!bounded_file_open(&file, path, &ignored) || !elf_open(&elf, file, &ignored))
         return false;
-    throws = elf_section_named(&elf, ".gcc_except_table") != NULL;
+    for (; *names && !has; names++)
+        has = elf_section_named(&elf, *names) != NULL;
     elf_close(&elf);
-    return throws;
+    return has;
+}
+
+/* Whether the program throws by an unwinder that is not libgcc_s.so: it has one inside. */
+static bool throws_by_itself(pid_t pid)
+{
+    return has_section(pid, (const char *const[]){".gcc_except_table", NULL});
+}
+
+/* Whose stacks move, with the return addresses that are on them. */
+static bool is_of_go(pid_t pid)
+{
+    return has_section(
+        pid, (const char *const[]){".note.go.buildid", ".gopclntab", ".go.buildinfo", NULL});
 }
 
 /* Whether exceptions find their way by a libgcc that is hooked. */
@@ -178,6 +192,8 @@ static bool has_hooked_unwinder(const struct attached *attached)
 
 bool attach_hooks_prepare(struct attached *attached, size_t first, struct failure *failure)
 {
+    if (is_of_go(attached->pid))
+        return fail_because(failure, "is a Go program, whose stacks move with all that is on them");
     if (!has_hooked_unwinder(attached) && throws_by_itself(attached->pid))
         return fail_because(
             failure, "throws exceptions by an unwinder of its own, which cannot be told of hooks; "

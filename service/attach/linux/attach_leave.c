@@ -45,8 +45,7 @@ struct turn {
     struct tracees *tracees;
     struct address_space space;
     struct attached_memory memory;
-    const struct address_range *unwinder; /* libgcc's code; null: there is none */
-    bool all_are_clear;                   /* they were found to be, each, in this turn */
+    bool all_are_clear; /* they were found to be, each, in this turn */
 };
 
 /* What is found of one thread. */
@@ -76,9 +75,16 @@ static bool is_our_code(const struct attached *attached, uint64_t address)
     return false;
 }
 
-static bool is_unwinder(const struct address_range *unwinder, uint64_t address)
+static bool is_unwinder(const struct attached *attached, uint64_t address)
 {
-    return unwinder && is_within(address, unwinder->start, unwinder->end - unwinder->start);
+    for (size_t i = 0; i < attached->image_count; i++) {
+        const struct hooked_image *image = &attached->images[i];
+
+        if (image->is_unwinder &&
+            is_within(address, image->unwinder_low, image->unwinder_high - image->unwinder_low))
+            return true;
+    }
+    return false;
 }
 
 static void see_where(void *with, const struct signal_frame_word *word)
@@ -86,7 +92,7 @@ static void see_where(void *with, const struct signal_frame_word *word)
     struct look *look = with;
 
     look->is_amid |= word->is_pointer && is_our_code(look->turn->attached, word->value);
-    look->unwinds |= is_unwinder(look->turn->unwinder, word->value);
+    look->unwinds |= is_unwinder(look->turn->attached, word->value);
 }
 
 /* The call of the record, if it is under way with its return address there, gets that back. */
@@ -131,7 +137,7 @@ static bool look_at(const struct turn *turn, const struct tracee *tracee, struct
     if (!tracee_registers(tracee, &registers))
         return true;
     look->is_amid = is_our_code(turn->attached, registers.rip);
-    look->unwinds = is_unwinder(turn->unwinder, registers.rip);
+    look->unwinds = is_unwinder(turn->attached, registers.rip);
     return each_word(tracee, look, see_where);
 }
 
@@ -237,15 +243,6 @@ static bool put_rest_back(const struct turn *turn, struct failure *failure)
     return all_are_clear(turn, !count, failure) && (!count || each_record(turn, true) >= 0);
 }
 
-static const struct address_range *unwinder_code(const struct address_space *space)
-{
-    for (size_t i = 0; i < space->count; i++)
-        if (space->ranges[i].is_executable &&
-            attached_is_unwinder(attached_base_name(space->ranges[i].path)))
-            return &space->ranges[i];
-    return NULL;
-}
-
 static void give_gs_back(const struct tracees *tracees)
 {
     for (size_t i = 0; i < tracees->count; i++)
@@ -254,7 +251,6 @@ static void give_gs_back(const struct tracees *tracees)
 
 static bool leave(struct attached *attached, struct turn *turn, struct failure *failure)
 {
-    turn->unwinder = unwinder_code(&turn->space);
     if (pread(attached->memory, &turn->memory, sizeof(turn->memory),
               (off_t)(attached->agent.base + attached->agent.memory)) != sizeof(turn->memory))
         return fail_because(failure, "the agent cannot be read");

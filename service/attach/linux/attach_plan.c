@@ -12,10 +12,12 @@
 #include "service/attach/linux/address_space.h"
 #include "service/attach/linux/attach_check.h"
 #include "service/attach/linux/instrumenting.h"
+#include "service/attach/linux/own_unwinder.h"
 #include "service/base/message.h"
 
 #define REACH (0x7fffffffull - (64u << 20)) /* of what is away, from the image's first byte */
 #define FAR   (1ull << 30)                  /* from an image: its heap may grow meanwhile */
+#define WHOLE UINT64_MAX                    /* libgcc: all of it is its unwinder */
 #define TOP   0x7ffffffff000ull             /* where a program's addresses end */
 
 /* Room for what is added to an image, beside twice its size. Functions of a dozen bytes, one behind
@@ -35,6 +37,8 @@ struct planned {
     uint64_t code;   /* bytes of it */
     uint64_t away;   /* in the process */
     size_t seen;     /* its place among those that were seen */
+    uint64_t unwinder_low,
+        unwinder_high; /* where that is, as linked; high 0: other functions are planned */
     char folder[PATH_MAX], output[PATH_MAX];
 };
 
@@ -44,7 +48,7 @@ struct plan {
     struct planned *images;     /* room for ATTACHED_IMAGES */
     struct instrumenting *work; /* for each */
     size_t count;
-    bool lacks_unwinder; /* libgcc is there, but cannot be hooked: */
+    bool lacks_unwinder; /* it is there, but cannot be hooked: */
     struct failure why;
 };
 
@@ -149,13 +153,14 @@ static bool place(struct planned *image, const char *folder, size_t number, stru
     return make_folder(image->folder, failure);
 }
 
-static void leave_alone(struct plan *plan, const char *path, const struct failure *why)
+static void leave_alone(struct plan *plan, const struct planned *image, const struct failure *why)
 {
-    if (attached_is_unwinder(attached_base_name(path))) {
+    if (image->unwinder_high) {
         plan->lacks_unwinder = true;
         plan->why = *why;
-    } else if (!plan->settings->is_quiet)
-        message("%s: left alone: %s", path, why->text);
+    } else if (!plan->settings->is_quiet) {
+        message("%s: left alone: %s", image->path, why->text);
+    }
 }
 
 /* It has its path and its file. */
@@ -178,33 +183,66 @@ static void plan_image(struct plan *plan, uint64_t base, uint64_t inode,
             .name = attached->files.are_ours ? NULL : image->path,
             .output = image->output,
             .away = image->away - base + image->linked,
-            .is_unwinder = attached_is_unwinder(attached_base_name(image->path)),
+            .is_unwinder = image->unwinder_high,
             .work = image->code,
         };
         return;
     }
-    leave_alone(plan, image->path, &why);
+    leave_alone(plan, image, &why);
     free(image->path);
+}
+
+/* The next one that is planned. Null: there is no room. */
+static struct planned *next_image(const struct plan *plan, const char *path, const char *file)
+{
+    struct planned *image = &plan->images[plan->count];
+
+    if (plan->attached->seen_count == ATTACHED_IMAGES)
+        return NULL;
+    *image = (struct planned){.path = strdup(path)};
+    strcpy(image->file, file);
+    return image->path ? image : NULL;
+}
+
+/* Of libgcc the unwinder alone; what was linked with it is planned once more, for that. Places that
+   are taken move the ranges. */
+static void plan_file(struct plan *plan, const char *path, const char *file, uint64_t base,
+                      uint64_t inode, struct address_space *space)
+{
+    bool is_libgcc = attached_is_unwinder(attached_base_name(path));
+    uint64_t low = 0, high = 0;
+    struct planned *image;
+
+    if (!is_libgcc && next_image(plan, path, file))
+        plan_image(plan, base, inode, space);
+    if (!is_libgcc && !own_unwinder_find(file, &low, &high))
+        return;
+    image = next_image(plan, path, file);
+    if (!image)
+        return;
+    image->unwinder_low = low;
+    image->unwinder_high = is_libgcc ? WHOLE : high;
+    plan_image(plan, base, inode, space);
 }
 
 /* Of each image of the process that was not seen before, its place. */
 static void plan_images(struct plan *plan, struct address_space *space)
 {
-    for (size_t i = 0; i < space->count && plan->attached->seen_count < ATTACHED_IMAGES; i++) {
+    for (size_t i = 0; i < space->count; i++) {
         const struct address_range *range = &space->ranges[i];
         const struct program_files *files = &plan->attached->files;
-        struct planned *image = &plan->images[plan->count];
+        char file[PATH_MAX], *path;
         uint64_t base = range->is_executable && !range->is_shared && !is_left_out(range->path) &&
                                 !is_ours(plan, range->path)
                             ? base_of(space, i)
                             : 0;
 
-        if (!base || was_seen(plan->attached, base) ||
-            !program_files_reach(files, range, image->file))
+        if (!base || was_seen(plan->attached, base) || !program_files_reach(files, range, file))
             continue;
-        image->path = strdup(program_files_name(files, range->path));
-        if (image->path) /* places that are taken move the ranges */
-            plan_image(plan, base, range->inode, space);
+        path = strdup(program_files_name(files, range->path));
+        if (path)
+            plan_file(plan, path, file, base, range->inode, space);
+        free(path);
     }
 }
 
@@ -219,14 +257,18 @@ static bool fits(const struct planned *planned, const struct hooked_image *image
                         (unsigned long long)room_of(planned) >> 10);
 }
 
-static bool read_image(const struct planned *planned, bool is_unwinder, struct hooked_image *image,
+static bool read_image(const struct planned *planned, struct hooked_image *image,
                        struct failure *failure)
 {
     if (!hooked_image_read(image, planned->output, planned->base, planned->away, failure))
         return false;
-    if (is_unwinder) {
+    if (planned->unwinder_high) {
         image->is_unwinder = true;
         image->functions = 0; /* none is recorded */
+        image->unwinder_low = planned->base + planned->unwinder_low - planned->linked;
+        image->unwinder_high = planned->base + (planned->unwinder_high == WHOLE
+                                                    ? planned->size
+                                                    : planned->unwinder_high - planned->linked);
     }
     if (fits(planned, image, failure))
         return true;
@@ -241,13 +283,13 @@ static void read_images(struct plan *plan, struct attached *attached)
         const struct planned *planned = &plan->images[i];
         struct instrumenting *work = &plan->work[i];
 
-        if (work->is_done && read_image(planned, work->is_unwinder,
-                                        &attached->images[attached->image_count], &work->failure)) {
+        if (work->is_done &&
+            read_image(planned, &attached->images[attached->image_count], &work->failure)) {
             attached->seen[planned->seen].image = attached->image_count++;
             continue;
         }
         rmdir(planned->folder);
-        leave_alone(plan, planned->path, &work->failure);
+        leave_alone(plan, planned, &work->failure);
     }
 }
 
@@ -273,7 +315,7 @@ static void plan_free(struct plan *plan)
     free(plan->work);
 }
 
-/* False: out of memory, or libgcc cannot be hooked. */
+/* False: out of memory, or an unwinder cannot be hooked. */
 static bool plan_new_images(struct attached *attached, const struct attach_settings *settings,
                             struct address_space *space, struct failure *failure)
 {
@@ -288,7 +330,7 @@ static bool plan_new_images(struct attached *attached, const struct attach_setti
     if (is_begun && plan.lacks_unwinder)
         is_begun = fail_because(
             failure,
-            "has a libgcc that hooks cannot be told to: %s; instrument the program before it starts",
+            "has an unwinder that hooks cannot be told to: %s; instrument the program before it starts",
             plan.why.text);
     plan_free(&plan);
     return is_begun;

@@ -253,6 +253,7 @@ void hooked_image_close(struct hooked_image *image)
     image->function_count = 0;
     image->functions = 0;
     image->low = image->high = 0;
+    image->unwinder_low = image->unwinder_high = 0;
 }
 
 struct hook *hooked_image_hook_of(const struct hooked_image *image, uint32_t place)

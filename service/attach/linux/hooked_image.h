@@ -62,7 +62,8 @@ struct hooked_image {
     uint32_t function_count;
     uint64_t low, high; /* all of `at` to at + size lies in between */
     unsigned long functions;
-    bool is_unwinder; /* libgcc: hooked in how it finds unwind information, and nowhere else */
+    bool is_unwinder; /* hooked in how it finds unwind information, and nowhere else: */
+    uint64_t unwinder_low, unwinder_high; /* its functions */
     struct added_range added[HOOK_RANGES];
     size_t added_count;
 };
