@@ -119,33 +119,37 @@ void thread_publish(struct thread *thread)
     __atomic_store_n(&thread->busy, 0, __ATOMIC_RELEASE);
 }
 
-/* The thread's time at its end: of one that was noticed to end, that of the last that it did. */
-static uint64_t time_of_end(const struct thread *thread)
+/* The time of the last that it did, as far as that is known. */
+static uint64_t time_of_last(const struct thread *thread)
 {
     const struct record *top = thread->own.top;
 
-    if (!thread->entry->end_ticks || session.counts_only)
-        return session_ticks() - thread->stopped;
     return top && record_is_live(top) && (int64_t)(top->t0 - thread->now) > 0 &&
                    !(top->t0 & TRACE_TICK_FLAG)
                ? top->t0
                : thread->now;
 }
 
+/*
+ * Calls that are live when a thread is found gone took as long as what they called: they may have
+ * ended long before. So did one that was noticed to end, with what it has called since.
+ */
 void thread_end(struct thread *thread, uint64_t stack_pointer, enum trace_thread_state state)
 {
-    uint64_t now;
+    bool is_gone = stack_pointer == UINT64_MAX, was_noticed = thread->entry->end_ticks;
+    uint64_t now = session_ticks() - thread->stopped, end = now;
 
     if (thread->top && thread->own.ordered && stack_pointer) /* it is gone */
         thread->own.top = thread->top;
-    now = time_of_end(thread);
+    if ((is_gone || was_noticed) && !session.counts_only)
+        end = time_of_last(thread);
     if (thread->own.top && stack_pointer)
-        unwind_below(thread, stack_pointer, now);
-    invocations_collect(thread, now, false);
-    thread->entry->live = invocations_settle(thread, now);
+        unwind_below(thread, stack_pointer, end);
+    invocations_collect(thread, end, false);
+    thread->entry->live = invocations_settle(thread, end);
     if (!session.counts_only)
-        thread->entry->end_ticks = now + thread->stopped;
-    else if (!thread->entry->end_ticks)
+        thread->entry->end_ticks = (was_noticed ? end : now) + thread->stopped;
+    else if (!was_noticed)
         thread->entry->end_ticks = ticks_now();
     system_thread_name(thread->tid, thread->entry->name, sizeof(thread->entry->name));
     if (state == TRACE_THREAD_ENDED) /* a thread that was cut off may still write events */
