@@ -1,114 +1,19 @@
 #include "hooks/linux/confinement.h"
 
-#include <asm/prctl.h>
-#include <fcntl.h>
-#include <linux/audit.h>
 #include <linux/seccomp.h>
-#include <signal.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
-#include <time.h>
 
 #include "hooks/agent_life.h"
-#include "hooks/linux/filter_program.h"
 #include "hooks/memory.h"
 #include "hooks/sampler.h"
 #include "hooks/session.h"
 #include "hooks/thread.h"
+#include "support/agent_calls.h"
 #include "thunkstash/linux/linux_pages.h"
 #include "thunkstash/linux/syscalls.h"
 
 #define PAGE 4096
 #define ROOM ((BPF_MAXINSNS * sizeof(struct sock_filter) + PAGE - 1) / PAGE * PAGE)
-#define ANY  0x1000 /* an address, which filters cannot look behind */
-
-/*
- * The agent's calls after its start, with arguments that filters look at. Of a call that stands
- * here more than once, all must be allowed.
- */
-static const struct {
-    uint16_t number;
-    uint64_t arguments[6];
-} calls[] = {
-    {SYS_mmap, {0, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1, 0}},
-    {SYS_mprotect, {ANY, PAGE, PROT_READ | PROT_WRITE}},
-    {SYS_mremap, {ANY, PAGE, PAGE, MREMAP_MAYMOVE}},
-    {SYS_mremap, {ANY, 0, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, ANY}},
-    {SYS_munmap, {ANY, PAGE}},
-    {SYS_madvise, {ANY, PAGE, MADV_WIPEONFORK}},
-    {SYS_madvise, {ANY, PAGE, MADV_DONTFORK}},
-    {SYS_madvise, {ANY, PAGE, MADV_DOFORK}},
-    {SYS_madvise, {ANY, PAGE, MADV_POPULATE_WRITE}},
-    {SYS_mlock, {ANY, PAGE}},
-    {SYS_mlock2, {ANY, PAGE}},
-    {SYS_mlockall, {0}},
-    {SYS_munlock, {ANY, PAGE}},
-    {SYS_munlockall, {0}},
-    {SYS_msync, {ANY, PAGE, MS_INVALIDATE}},
-    {SYS_rt_sigaction, {SIGURG, 0, ANY, 8}},
-    {SYS_rt_sigreturn, {0}},
-    {SYS_timer_create, {CLOCK_THREAD_CPUTIME_ID, ANY, ANY}},
-    {SYS_rt_sigpending, {ANY, 8}},
-    {SYS_rt_sigtimedwait, {ANY, ANY, ANY, 8}},
-    {SYS_rt_sigqueueinfo, {1, SIGURG, ANY}},
-    {SYS_rt_tgsigqueueinfo, {1, 1, SIGURG, ANY}},
-    {SYS_timer_settime, {1, 0, ANY, 0}},
-    {SYS_timer_settime, {1, 0, ANY, ANY}},
-    {SYS_timer_settime, {1, TIMER_ABSTIME, ANY, 0}},
-    {SYS_timer_delete, {1}},
-    {SYS_clock_gettime, {CLOCK_THREAD_CPUTIME_ID, ANY}},
-    {SYS_getrusage, {(uint64_t)RUSAGE_THREAD, ANY}},
-    {SYS_nanosleep, {ANY, 0}},
-    {SYS_rt_sigprocmask, {SIG_SETMASK, ANY, ANY, 8}},
-    {SYS_rt_sigprocmask, {SIG_BLOCK, 0, ANY, 8}},
-    {SYS_rt_sigprocmask, {(uint64_t)-1, ANY, 0, 8}},
-    {SYS_sigaltstack, {0, ANY}},
-    {SYS_sched_yield, {0}},
-    {SYS_getpid, {0}},
-    {SYS_gettid, {0}},
-    {SYS_getppid, {0}},
-    {SYS_geteuid, {0}},
-    {SYS_getresuid, {ANY, ANY, ANY}},
-    {SYS_capget, {ANY, ANY}},
-    {SYS_getrlimit, {RLIMIT_STACK, ANY}},
-    {SYS_arch_prctl, {ARCH_GET_FS, ANY}},
-    {SYS_tgkill, {1, 1, 0}},
-    {SYS_process_vm_readv, {1, ANY, 1, ANY, 1, 0}},
-    {SYS_prctl, {PR_GET_NAME, ANY}},
-    {SYS_prctl, {PR_GET_DUMPABLE}},
-    {SYS_openat, {(uint64_t)AT_FDCWD, ANY, O_RDONLY | O_CLOEXEC, 0}},
-    {SYS_read, {3, ANY, PAGE}},
-    {SYS_close, {3}},
-    {SYS_fstat, {3, ANY}},
-    {SYS_newfstatat, {(uint64_t)AT_FDCWD, ANY, ANY, AT_SYMLINK_NOFOLLOW}},
-    {SYS_readlink, {ANY, ANY, PAGE}},
-    {SYS_poll, {ANY, 1, 50}},
-    {SYS_socket, {AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0}},
-    {SYS_connect, {3, ANY, 110}},
-    {SYS_getsockopt, {3, SOL_SOCKET, SO_PEERCRED, ANY, ANY}},
-    {SYS_sendto, {3, ANY, 32, MSG_NOSIGNAL, 0, 0}},
-    {SYS_recvmsg, {3, ANY, MSG_CMSG_CLOEXEC}},
-};
-
-#define CALLS (sizeof(calls) / sizeof(*calls))
-
-static bool is_allowed(uint32_t answer)
-{
-    answer &= SECCOMP_RET_ACTION_FULL;
-    return answer == SECCOMP_RET_ALLOW || answer == SECCOMP_RET_LOG;
-}
-
-static uint32_t answer_to(const struct sock_fprog *whole, uint32_t call)
-{
-    struct seccomp_data data = {.nr = calls[call].number,
-                                .arch = AUDIT_ARCH_X86_64,
-                                .instruction_pointer = (uint64_t)answer_to};
-
-    memcpy(data.args, calls[call].arguments, sizeof(data.args));
-    return filter_program_run(whole->filter, whole->len, &data);
-}
 
 /* The program may have given an address where nothing is: then the kernel says so. */
 static bool copy(uint64_t from, void *to, uint64_t size)
@@ -121,10 +26,15 @@ static bool copy(uint64_t from, void *to, uint64_t size)
     return true;
 }
 
+static bool forbids_call(const struct sock_fprog *whole, const struct system_call *call)
+{
+    return !system_call_is_allowed(system_call_answer(whole->filter, whole->len, call));
+}
+
 static bool forbids(const struct sock_fprog *whole, long number)
 {
-    for (uint32_t i = 0; i < CALLS; i++)
-        if (calls[i].number == number && !is_allowed(answer_to(whole, i)))
+    for (uint32_t i = 0; i < agent_call_count; i++)
+        if (agent_calls[i].number == number && forbids_call(whole, &agent_calls[i]))
             return true;
     return false;
 }
@@ -138,9 +48,9 @@ static void get_ready_for(const struct sock_fprog *whole)
 
 static void forbid_all(void)
 {
-    for (uint32_t i = 0; i < CALLS; i++)
-        if (calls[i].number != SYS_read)
-            syscall_forbid(calls[i].number);
+    for (uint32_t i = 0; i < agent_call_count; i++)
+        if (agent_calls[i].number != SYS_read)
+            syscall_forbid(agent_calls[i].number);
 }
 
 /* What cannot be looked at, for want of memory, may forbid anything. */
@@ -160,9 +70,9 @@ static void look_at(uint64_t address)
         get_ready_for(&whole);
         if (forbids(&whole, SYS_rt_sigreturn)) /* no handler could return */
             sampler_stop();
-        for (uint32_t i = 0; i < CALLS; i++)
-            if (!is_allowed(answer_to(&whole, i)))
-                syscall_forbid(calls[i].number);
+        for (uint32_t i = 0; i < agent_call_count; i++)
+            if (forbids_call(&whole, &agent_calls[i]))
+                syscall_forbid(agent_calls[i].number);
     }
     pages_give_back(program, ROOM);
 }

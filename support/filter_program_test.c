@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "hooks/linux/filter_program.h"
+#include "support/filter_program.h"
 
 #include <cmocka.h>
 

@@ -4,8 +4,8 @@
  * The instructions are those of classic BPF that seccomp takes (linux/filter.h, and
  * kernel/seccomp.c, seccomp_check_filter): loads are of words of struct seccomp_data.
  */
-#ifndef UMBRA_HOOKS_LINUX_FILTER_PROGRAM_H
-#define UMBRA_HOOKS_LINUX_FILTER_PROGRAM_H
+#ifndef UMBRA_SUPPORT_FILTER_PROGRAM_H
+#define UMBRA_SUPPORT_FILTER_PROGRAM_H
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>

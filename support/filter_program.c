@@ -1,8 +1,7 @@
-#include "hooks/linux/filter_program.h"
+#include "support/filter_program.h"
 
 #include <stdbool.h>
-
-#include "hooks/memory.h"
+#include <string.h>
 
 #define WRONG SECCOMP_RET_KILL_PROCESS
 
