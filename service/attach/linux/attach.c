@@ -33,6 +33,7 @@
 
 #include "service/attach/linux/address_space.h"
 #include "service/attach/linux/attach_check.h"
+#include "service/attach/linux/attach_filters.h"
 #include "service/attach/linux/attach_hooks.h"
 #include "service/attach/linux/attach_map.h"
 #include "service/attach/linux/attach_plan.h"
@@ -126,6 +127,14 @@ static bool open_memory(struct attached *attached, struct failure *failure)
            fail_because(failure, "cannot be written to: %s", strerror(errno));
 }
 
+/* The program may have added filters since they were looked at. */
+static bool put_hooks_in(struct attached *attached, struct tracees *tracees,
+                         struct failure *failure)
+{
+    return attach_filters_allow(attached, tracees, failure) &&
+           attach_hooks_in(attached, tracees, failure);
+}
+
 /* Threads do not stay where they are. */
 static void hook_what_waits(struct attached *attached, struct attach_counts *counts)
 {
@@ -173,12 +182,30 @@ bool attach_later(struct attached *attached, const struct attach_settings *setti
     if (attached->image_count == first)
         return true;
     attached->stopped_ms = 0;
-    if (!while_standing(attached, attach_hooks_in, MOST_STOPS, failure) ||
+    if (!while_standing(attached, put_hooks_in, MOST_STOPS, failure) ||
         !set_hook_words(attached, first, failure))
         return false;
     counts->stopped_ms = attached->stopped_ms;
     count_images(attached, first, counts);
     return true;
+}
+
+/* Once: each stop interrupts what the program does. */
+static bool see_filters(struct attached *attached, struct tracees *tracees, struct failure *failure)
+{
+    attached->is_confined = !attach_filters_allow(attached, tracees, failure);
+    return true;
+}
+
+/* Before anything else is done. */
+static bool may_make_calls(struct attached *attached, struct failure *failure)
+{
+    bool has_filters;
+
+    if (!attach_filters_are_readable(attached->pid, &has_filters, failure))
+        return false;
+    return !has_filters ||
+           (while_standing(attached, see_filters, MOST_STOPS, failure) && !attached->is_confined);
 }
 
 static bool want(struct hook *hook, enum hook_owner owner, bool is_wanted)
@@ -265,7 +292,7 @@ static bool enter(struct attached *attached, const struct attach_settings *setti
     if (!attach_map(attached, settings, failure))
         return false;
     if (attach_hooks_prepare(attached, 0, failure) &&
-        while_standing(attached, attach_hooks_in, MOST_STOPS, failure)) {
+        while_standing(attached, put_hooks_in, MOST_STOPS, failure)) {
         write_stacks(attached, settings);
         hook_what_waits(attached, counts);
         if (set_hook_words(attached, 0, failure)) /* from here on, the service has to answer soon */
@@ -305,7 +332,7 @@ static bool begin(struct attached *attached, const struct attach_settings *setti
 {
     if (!attach_check_process(attached->pid, failure) ||
         !program_files_find(&attached->files, attached->pid, failure) ||
-        !attached_agent_read(&attached->agent, failure))
+        !may_make_calls(attached, failure) || !attached_agent_read(&attached->agent, failure))
         return false;
     wait_until_begun(attached->pid);
     return attach_plan(attached, settings, failure) && open_memory(attached, failure) &&

@@ -9,8 +9,7 @@
 #include "service/attach/linux/attached.h"
 #include "trace/attached_agent.h"
 
-#define SECCOMP_FILTER 2
-#define IN_MEMORY      "memfd:" ATTACHED_AGENT_NAME
+#define IN_MEMORY "memfd:" ATTACHED_AGENT_NAME
 
 /* The number behind a name in /proc/PID/status; -1: there is none. */
 static long status_number(const char *status, const char *name)
@@ -68,10 +67,6 @@ bool attach_check_process(pid_t pid, struct failure *failure)
     if (status_number(status, "Uid:\t") != (long)geteuid())
         return fail_because(failure, "is of another user, %ld; be that user, with sudo -u, say",
                             status_number(status, "Uid:\t"));
-    if (status_number(status, "Seccomp:\t") > 0)
-        return fail_because(
-            failure, "has forbidden itself system calls (seccomp %s), which the agent needs",
-            status_number(status, "Seccomp:\t") == SECCOMP_FILTER ? "filters" : "strict");
     features = strstr(status, "x86_Thread_features:\t");
     if (features && strstr(features, "shstk"))
         return fail_because(failure, "has a shadow stack, which return addresses could not be put "

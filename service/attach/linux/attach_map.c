@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "service/attach/linux/attach_filters.h"
 #include "service/attach/linux/attach_listen.h"
 #include "service/attach/linux/tracees.h"
 #include "service/base/message.h"
@@ -344,7 +345,8 @@ bool attach_map(struct attached *attached, const struct attach_settings *setting
 
     if (!tracees_stop_one(&tracees, attached->pid, failure))
         return false;
-    is_mapped = map_letter(attached, &tracees, failure) && map_agent(attached, &tracees, failure) &&
+    is_mapped = attach_filters_allow(attached, &tracees, failure) &&
+                map_letter(attached, &tracees, failure) && map_agent(attached, &tracees, failure) &&
                 (attached->files.are_ours || attach_listen(attached, &tracees, failure)) &&
                 map_images(attached, &tracees, 0, settings->is_quiet, failure);
     if (is_mapped && !write_environment(attached, settings))
@@ -364,7 +366,8 @@ bool attach_map_later(struct attached *attached, const struct attach_settings *s
 
     if (!tracees_stop_one(&tracees, attached->pid, failure))
         return false;
-    is_written = map_images(attached, &tracees, first, settings->is_quiet, failure) &&
+    is_written = attach_filters_allow(attached, &tracees, failure) &&
+                 map_images(attached, &tracees, first, settings->is_quiet, failure) &&
                  write_images(attached, first, failure);
     tracees_release(&tracees);
     return is_written;

@@ -17,12 +17,12 @@
 
 #define OPTIONS       (PTRACE_O_TRACECLONE | PTRACE_O_TRACESYSGOOD)
 #define SYSCALL_STOP  (SIGTRAP | 0x80)
+#define RESUME        (-516) /* ERESTART_RESTARTBLOCK: go on with it, by restart_syscall */
 #define RESTART       (-514) /* ERESTARTNOHAND: begin it again, unless a handler runs first */
 #define STOP_MS       400
 #define MOST_PASSES   50  /* over the threads, until there is no new one */
 #define MOST_SETTLES  200 /* signals that come one after the other */
 #define VDSO_SIZE     (1 << 16)
-#define STATUS_VALUE  32
 #define CALL_PATIENCE 1000 /* stops until a call that was begun is over */
 
 static int64_t now_us(void)
@@ -138,8 +138,7 @@ static pid_t wait_for_all(struct tracees *tracees, int64_t deadline)
     }
 }
 
-/* A line of the thread's status, behind its name: "State:\t", say. False: it is gone. */
-static bool read_status(pid_t pid, pid_t tid, const char *name, char value[STATUS_VALUE])
+bool thread_status(pid_t pid, pid_t tid, const char *name, char value[THREAD_STATUS_VALUE])
 {
     char path[64], line[256];
     size_t length = strlen(name);
@@ -153,7 +152,7 @@ static bool read_status(pid_t pid, pid_t tid, const char *name, char value[STATU
     while (!is_found && fgets(line, sizeof(line), file)) {
         is_found = !strncmp(line, name, length);
         if (is_found)
-            snprintf(value, STATUS_VALUE, "%.*s", STATUS_VALUE - 1, line + length);
+            snprintf(value, THREAD_STATUS_VALUE, "%.*s", THREAD_STATUS_VALUE - 1, line + length);
     }
     fclose(file);
     return is_found;
@@ -161,17 +160,17 @@ static bool read_status(pid_t pid, pid_t tid, const char *name, char value[STATU
 
 static bool is_ending(pid_t pid, pid_t tid)
 {
-    char state[STATUS_VALUE];
+    char state[THREAD_STATUS_VALUE];
 
-    return !read_status(pid, tid, "State:\t", state) || *state == 'Z' || *state == 'X';
+    return !thread_status(pid, tid, "State:\t", state) || *state == 'Z' || *state == 'X';
 }
 
 /* Made by one that is traced, just now: then so is it, and comes to a stop by itself. */
 static bool is_traced_by_us(pid_t pid, pid_t tid)
 {
-    char tracer[STATUS_VALUE];
+    char tracer[THREAD_STATUS_VALUE];
 
-    return read_status(pid, tid, "TracerPid:\t", tracer) && atoi(tracer) == getpid();
+    return thread_status(pid, tid, "TracerPid:\t", tracer) && atoi(tracer) == getpid();
 }
 
 /* 1: it is being stopped; 0: it is gone; -1: it cannot be. */
@@ -241,16 +240,28 @@ static bool settle(struct tracees *tracees, size_t place, int64_t deadline)
     return tracees->items[place].state != TRACEE_RUNS;
 }
 
-/* Some calls end with EINTR at each stop, though no signal came: they are begun again. */
-static void begin_call_again(const struct tracee *tracee)
+/* The call that the stop has interrupted, and which ends so, is begun again. */
+static void begin_call_after(const struct tracee *tracee, int64_t result)
 {
     struct user_regs_struct registers;
 
-    if (tracee->state != TRACEE_STANDS || !tracee_registers(tracee, &registers) ||
-        (int64_t)registers.orig_rax < 0 || (int64_t)registers.rax != -EINTR)
+    if (!tracee_registers(tracee, &registers) || (int64_t)registers.orig_rax < 0 ||
+        (int64_t)registers.rax != result)
         return;
     registers.rax = (unsigned long long)RESTART;
     tracee_set_registers(tracee, &registers);
+}
+
+/* Some calls end with EINTR at each stop, though no signal came. */
+static void begin_call_again(const struct tracee *tracee)
+{
+    if (tracee->state == TRACEE_STANDS)
+        begin_call_after(tracee, -EINTR);
+}
+
+void tracee_begin_call_anew(const struct tracee *tracee)
+{
+    begin_call_after(tracee, RESUME);
 }
 
 static bool find_syscall(struct tracees *tracees, struct failure *failure)

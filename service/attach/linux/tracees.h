@@ -63,10 +63,17 @@ bool tracee_registers(const struct tracee *tracee, struct user_regs_struct *regi
 bool tracee_set_registers(const struct tracee *tracee, const struct user_regs_struct *registers);
 void tracee_set_gs(const struct tracee *tracee, uint64_t base);
 
+/* A call that would be resumed for the rest of its time begins anew, with all of it. */
+void tracee_begin_call_anew(const struct tracee *tracee);
+
 /*
  * Makes a system call there. Returns what the kernel does, -1 … -4095 for errors; the thread's registers and what it
  * was doing are as before. While it is in it, no signal is delivered.
  */
 long tracee_call(const struct tracees *tracees, struct tracee *tracee, long number, const uint64_t arguments[6]);
+
+/* What is behind a name in the status of a thread, which may run: "State:\t", say. False: there is none. */
+#define THREAD_STATUS_VALUE 32
+bool thread_status(pid_t pid, pid_t tid, const char *name, char value[THREAD_STATUS_VALUE]);
 
 #endif
