@@ -127,12 +127,19 @@ static bool open_memory(struct attached *attached, struct failure *failure)
            fail_because(failure, "cannot be written to: %s", strerror(errno));
 }
 
-/* The program may have added filters since they were looked at. */
 static bool put_hooks_in(struct attached *attached, struct tracees *tracees,
                          struct failure *failure)
 {
     return attach_filters_allow(attached, tracees, failure) &&
            attach_hooks_in(attached, tracees, failure);
+}
+
+/* The program may have added filters since they were looked at. What tells of a thousand threads
+   takes 30 ms, so that is asked while they run. */
+static bool bring_hooks_in(struct attached *attached, struct failure *failure)
+{
+    return attach_filters_are_readable(attached->pid, &attached->has_filters, failure) &&
+           while_standing(attached, put_hooks_in, MOST_STOPS, failure);
 }
 
 /* Threads do not stay where they are. */
@@ -182,8 +189,7 @@ bool attach_later(struct attached *attached, const struct attach_settings *setti
     if (attached->image_count == first)
         return true;
     attached->stopped_ms = 0;
-    if (!while_standing(attached, put_hooks_in, MOST_STOPS, failure) ||
-        !set_hook_words(attached, first, failure))
+    if (!bring_hooks_in(attached, failure) || !set_hook_words(attached, first, failure))
         return false;
     counts->stopped_ms = attached->stopped_ms;
     count_images(attached, first, counts);
@@ -200,11 +206,9 @@ static bool see_filters(struct attached *attached, struct tracees *tracees, stru
 /* Before anything else is done. */
 static bool may_make_calls(struct attached *attached, struct failure *failure)
 {
-    bool has_filters;
-
-    if (!attach_filters_are_readable(attached->pid, &has_filters, failure))
+    if (!attach_filters_are_readable(attached->pid, &attached->has_filters, failure))
         return false;
-    return !has_filters ||
+    return !attached->has_filters ||
            (while_standing(attached, see_filters, MOST_STOPS, failure) && !attached->is_confined);
 }
 
@@ -291,8 +295,7 @@ static bool enter(struct attached *attached, const struct attach_settings *setti
 
     if (!attach_map(attached, settings, failure))
         return false;
-    if (attach_hooks_prepare(attached, 0, failure) &&
-        while_standing(attached, put_hooks_in, MOST_STOPS, failure)) {
+    if (attach_hooks_prepare(attached, 0, failure) && bring_hooks_in(attached, failure)) {
         write_stacks(attached, settings);
         hook_what_waits(attached, counts);
         if (set_hook_words(attached, 0, failure)) /* from here on, the service has to answer soon */

@@ -269,9 +269,12 @@ static void leave_as_it_was(struct look *look, const struct tracees *tracees)
 bool attach_filters_allow(const struct attached *attached, const struct tracees *tracees,
                           struct failure *failure)
 {
-    struct look *look = malloc(sizeof(*look));
+    struct look *look;
     bool is_allowed = true;
 
+    if (!attached->has_filters)
+        return true;
+    look = malloc(sizeof(*look));
     if (!look)
         return fail_because(failure, "out of memory");
     look->attached = attached;

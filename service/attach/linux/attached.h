@@ -52,6 +52,7 @@ struct attached {
     size_t inside_count;
     struct taken_stacks stacks; /* when the hooks came */
     bool is_hooked;
+    bool has_filters; /* a thread of it, when it was last looked at (attach_filters.h) */
     bool is_confined; /* by seccomp filters that forbid what is needed */
     double stopped_ms; /* the longest time */
 };
