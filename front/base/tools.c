@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
@@ -21,38 +20,23 @@
 #include "front/base/say.h"
 #include "front/base/words.h"
 #include "support/memory.h"
+#include "support/neighbour.h"
 
 #define STATUS_NOT_RUN  126
 #define STATUS_SIGNALED 128
 #define MOST_FILES      64 /* that a limited tool may have open */
 #define PLACE_SECONDS   60
 
-/* The first that matches, made absolute; each is seen from the folder. To be freed. */
-static char *find(const char *folder, const char *const *places)
-{
-    char *found = NULL;
-
-    for (; *places && !found; places++) {
-        char *pattern = memory_print("%s/%s", folder, *places);
-        glob_t matches;
-        if (glob(pattern, 0, NULL, &matches) == 0)
-            found = realpath(matches.gl_pathv[0], NULL);
-        globfree(&matches);
-        free(pattern);
-    }
-    return found;
-}
-
 static char *find_or_exit(const char *name, const char *folder, const char *const *places)
 {
-    char *path = find(folder, places);
+    char path[PATH_MAX];
 
-    if (!path)
+    if (!neighbour_find(folder, places, F_OK, path))
         say_and_exit(STATUS_FAILED,
                      "%s: expected it beside this program, in %s, or in the same build directory, "
                      "found none; install Umbra as a whole: meson install",
                      name, folder);
-    return path;
+    return memory_copy_string(path);
 }
 
 static const char *const instrument_places[] = {"instrument", "../rewriter/instrument", NULL};
@@ -65,22 +49,18 @@ static const char *const agent_places[] = {
 const struct tools *tools_find(void)
 {
     static struct tools tools;
-    char *folder, *slash;
+    char folder[PATH_MAX];
 
     if (tools.own)
         return &tools;
     tools.own = realpath("/proc/self/exe", NULL);
-    if (!tools.own)
+    if (!tools.own || !neighbour_folder(folder))
         say_and_exit(STATUS_FAILED, "/proc/self/exe: cannot be read: %s; mount /proc",
                      strerror(errno));
-    folder = memory_copy_string(tools.own);
-    slash = strrchr(folder, '/');
-    *slash = 0;
     tools.instrument = find_or_exit("instrument", folder, instrument_places);
     tools.service = find_or_exit("call_trace_service", folder, service_places);
     tools.grinder = find_or_exit("grinder", folder, grinder_places);
     tools.agent = find_or_exit("libhooks.so", folder, agent_places);
-    free(folder);
     return &tools;
 }
 

@@ -1,7 +1,6 @@
 #include "rewriter/tool/agent.h"
 
 #include <errno.h>
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "rewriter/base/place.h"
 #include "rewriter/base/say.h"
 #include "rewriter/tool/image_formats.h"
+#include "support/neighbour.h"
 #include "trace/image_manifest.h"
 
 static bool agent_check(const char *path, const struct agent_format *format,
@@ -41,38 +41,11 @@ static bool is_foreign(const char *path, const struct agent_format *format)
     return is_foreign;
 }
 
-/* The first file that matches, made absolute. */
-static bool find_place(const char *directory, const char *place, char path[PATH_MAX])
-{
-    char pattern[PATH_MAX];
-    glob_t found;
-    bool is_found = false;
-
-    if (snprintf(pattern, sizeof(pattern), "%s/%s", directory, place) >= PATH_MAX)
-        return false;
-    if (glob(pattern, 0, NULL, &found) == 0)
-        is_found = realpath(found.gl_pathv[0], path);
-    globfree(&found);
-    return is_found;
-}
-
 static bool search(const char *const *places, char path[PATH_MAX])
 {
-    char directory[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", directory, sizeof(directory) - 1);
-    char *slash;
+    char folder[PATH_MAX];
 
-    if (length < 0)
-        return false;
-    directory[length] = 0;
-    slash = strrchr(directory, '/');
-    if (!slash)
-        return false;
-    *slash = 0;
-    for (size_t i = 0; places[i]; i++)
-        if (find_place(directory, places[i], path))
-            return true;
-    return false;
+    return neighbour_folder(folder) && neighbour_find(folder, places, F_OK, path);
 }
 
 bool agent_find(struct agent *agent, const char *wanted, const struct agent_format *format,

@@ -1,9 +1,7 @@
 #include "service/attach/linux/attached_agent.h"
 
 #include <errno.h>
-#include <glob.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -12,6 +10,7 @@
 #include <unistd.h>
 
 #include "service/attach/linux/elf_symbol.h"
+#include "support/neighbour.h"
 #include "trace/attached_agent.h"
 #include "trace/image_manifest.h"
 
@@ -27,23 +26,11 @@ static char *find(void)
 {
     static const char *const places[] = {"../lib/*/umbra/" ATTACHED_AGENT_NAME,
                                          "../lib*/umbra/" ATTACHED_AGENT_NAME,
-                                         "../hooks/" ATTACHED_AGENT_NAME};
-    char own[PATH_MAX], pattern[PATH_MAX + 64], *found = NULL;
-    ssize_t length = readlink("/proc/self/exe", own, sizeof(own) - 1);
+                                         "../hooks/" ATTACHED_AGENT_NAME, NULL};
+    char folder[PATH_MAX], path[PATH_MAX];
 
-    if (length <= 0)
-        return NULL;
-    own[length] = 0;
-    *strrchr(own, '/') = 0;
-    for (size_t i = 0; i < sizeof(places) / sizeof(*places) && !found; i++) {
-        glob_t matches;
-
-        snprintf(pattern, sizeof(pattern), "%s/%s", own, places[i]);
-        if (glob(pattern, 0, NULL, &matches) == 0)
-            found = realpath(matches.gl_pathv[0], NULL);
-        globfree(&matches);
-    }
-    return found;
+    return neighbour_folder(folder) && neighbour_find(folder, places, F_OK, path) ? strdup(path)
+                                                                                  : NULL;
 }
 
 static bool read_loads(struct attached_agent *agent, const struct elf_file *elf)

@@ -3,29 +3,20 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "support/neighbour.h"
 
 extern char **environ;
 
 bool instrument_tool_find(char path[PATH_MAX])
 {
-    static const char *const places[] = {"instrument", "../rewriter/instrument"};
-    char own[PATH_MAX - 64];
-    ssize_t length = readlink("/proc/self/exe", own, sizeof(own) - 1);
+    static const char *const places[] = {"instrument", "../rewriter/instrument", NULL};
+    char folder[PATH_MAX];
 
-    if (length <= 0)
-        return false;
-    own[length] = 0;
-    *strrchr(own, '/') = 0;
-    for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
-        snprintf(path, PATH_MAX, "%s/%s", own, places[i]);
-        if (access(path, X_OK) == 0)
-            return true;
-    }
-    return false;
+    return neighbour_folder(folder) && neighbour_find(folder, places, X_OK, path);
 }
 
 /* What it says on standard error, cut to size; to its end. */

@@ -9,6 +9,7 @@
 
 #include "service/base/message.h"
 #include "service/tool/linux/top_feed.h"
+#include "support/neighbour.h"
 
 #define MOST_OPTIONS 7
 #define OPTION_SIZE  32
@@ -16,18 +17,11 @@
 /* Beside this executable or, as in a build directory, in a folder beside its own. */
 static void run_neighbour(char **arguments)
 {
-    static const char *const places[] = {"grinder", "../grinder/grinder"};
-    char own[PATH_MAX], path[2 * PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", own, sizeof(own) - 1);
+    static const char *const places[] = {"grinder", "../grinder/grinder", NULL};
+    char folder[PATH_MAX], path[PATH_MAX];
 
-    own[length < 0 ? 0 : length] = 0;
-    if (!strchr(own, '/'))
-        return;
-    *strrchr(own, '/') = 0;
-    for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
-        snprintf(path, sizeof(path), "%s/%s", own, places[i]);
+    if (neighbour_folder(folder) && neighbour_find(folder, places, X_OK, path))
         execv(path, arguments);
-    }
 }
 
 int top_run(const struct options *options, char *const *traces, uint32_t last)
