@@ -217,8 +217,7 @@ static int compare_threads(const void *left, const void *right)
     return 0;
 }
 
-/* The module with that function number, 0 if there is none. */
-static uint32_t module_of_function(const struct tree *tree, uint32_t function)
+uint32_t tree_module_of(const struct tree *tree, uint32_t function)
 {
     size_t behind =
         partition_point(i, tree->module_count, tree->modules[i].first_function <= function);
@@ -246,7 +245,7 @@ static void number_function(struct tree *tree, struct images *images, uint32_t s
     struct context *context = &tree->contexts[slot];
     const struct tree_module *module;
 
-    context->module = module_of_function(tree, function);
+    context->module = tree_module_of(tree, function);
     module = &tree->modules[context->module];
     context->function = images_function(images, module->image, function - module->first_function);
     if (module->counts_instructions)
@@ -261,8 +260,7 @@ static void number_times(struct tree *tree, struct images *images)
 
     for (size_t i = 0; i < tree->times_count; i++) {
         struct tree_times *times = &tree->times[i];
-        const struct tree_module *module =
-            &tree->modules[module_of_function(tree, times->function)];
+        const struct tree_module *module = &tree->modules[tree_module_of(tree, times->function)];
 
         if (!module->image)
             continue;

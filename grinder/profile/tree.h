@@ -180,6 +180,10 @@ struct tree {
 bool tree_read(struct tree *tree, const struct trace_file *file, struct images *images,
               struct failure *failure);
 
+/* The module with the function of that number in the trace: its place, 0 if there is none. Until code made at run time
+   stands behind them. */
+uint32_t tree_module_of(const struct tree *tree, uint32_t function);
+
 /* Where the call to context was made: image << 32 | rva of the call's last byte, if that lies in
    the module of the calling function; else 0. */
 uint64_t tree_call_site(const struct tree *tree, const struct context *context);
