@@ -1,8 +1,8 @@
-# Hostile files: mutations of small images, manifests, PDBs, reports of lines, traces, whole stacks and
-# messages, each read without a crash, a hang or more than 64 MB and 8 times the file's size; images
-# made to take time without end are refused with a line. CASES (2000; with sanitizers, where each takes up
-# to thirty times as long, the first 500 of them) and SEED (1) choose the mutations; what fails is kept in
-# FAILED.
+# Hostile files: mutations of small images, manifests, PDBs, reports of lines, traces, whole stacks, baselines,
+# lists of unhooked functions and messages, each read without a crash, a hang or more than 64 MB and 8 times the
+# file's size; images made to take time without end are refused with a line. CASES (2000; with sanitizers, where
+# each takes up to thirty times as long, the first 500 of them) and SEED (1) choose the mutations; what fails is
+# kept in FAILED.
 # needs: gcc binutils
 # seconds: 50
 . "$(dirname "$0")/lib.sh"
@@ -90,7 +90,23 @@ printf '%b' 'F\x03\0\0\0a.c' 'F\x03\0\0\0a.h' \
     'N\x05\0\0\0scale' 'I\0\0\0\0\x01\0\0\0\x01\0\0\0\x05\0\0\0' \
     'N\x05\0\0\0clamp' 'I\x01\0\0\0\x02\0\0\0\x02\0\0\0\x0c\0\0\0' \
     'S\x01\0\0\0\x02\0\0\0' 'S\x02\0\0\0\x01\0\0\0' >lines.report
-cases=$((10 * cases)) campaign lines_fuzz "$work/lines.report"
+cases=$((5 * cases)) campaign lines_fuzz "$work/lines.report"
+
+# Baselines of both versions, and three times that a hook was taken out, of functions in tests/fuzz/unhooked_fuzz.c.
+headings='module\tcode\tcalls\tinstructions\tname\n'
+printf '%b' "umbra-baseline\t1\n$headings" 'demo\t0000000000000aaa\t1\t-\tmain\n' 'demo\t0000000000000bbb\t2\t-\n' \
+    'libz\t-\t134\t-\tcrc32\n' >baseline.1
+printf '%b' "umbra-baseline\t2\n$headings" 'demo\t0000000000000aaa\t1\t10\tmain\n' \
+    'demo\t0000000000000bbb\t2\t600\n' 'demo\t0000000000000bbb\t3\t400\n' 'demo\t0000000000000ccc\t0\t0\n' \
+    'libz\t-\t134\t536\tcrc32\n' 'libz (2)\t-\t1\t-\tadler32\n' \
+    'build\tmodule\n' '5f0c1e93b2a87d64\tdemo\n' 'e93f20c18b7a6d54\tlibz\n' \
+    'depth\tcalls\tinstructions\tfunction\n' '1\t1\t10\tmain\n' '2\t2\t600\t0000000000000bbb\n' \
+    '3\t3\t400\t0000000000000bbb#2\n' '2\t134\t536\tcrc32\n' '1\t1\t1\t-\n' >baseline.2
+campaign baseline_fuzz "$work"/baseline.[12]
+ticks='\x64\0\0\0\0\0\0\0\x20\0\0\0\0\0\0\0\x40\0\0\0\0\0\0\0'
+printf '%b' 'UMBRAOUT\x01\0\0\0\x03\0\0\0\x02\0\0\0\0\0\0\0\x07\0\0\0\0\x02\0\0' "\x01\0\0\0\0\0\0\0$ticks" \
+    "\x06\0\0\0\x01\0\0\0$ticks" "\x01\0\0\0\0\0\0\0$ticks" >functions.unhooked
+campaign unhooked_fuzz "$work/functions.unhooked"
 
 # Each of 30,000 functions claims all code behind its start.
 {
