@@ -132,3 +132,39 @@ uint64_t lead(const struct copied *copied, uint64_t address, uint64_t size)
 {
     return address + size + (uint64_t)(int64_t)word_at(copied, address + size - 4);
 }
+
+void add_caller(struct copied *copied)
+{
+    ADD(copied, 0, "\x48\x83\xec\x08\xe8\x37\x00\x00\x00\x48\x83\xc4\x08\xc3");
+}
+
+void add_table(struct copied *copied, uint64_t first, uint64_t step)
+{
+    for (uint32_t i = 0; i < 4; i++) {
+        uint32_t distance = BASE + (uint32_t)(first + i * step) - TABLE;
+
+        memcpy(copied->data + i * sizeof(distance), &distance, sizeof(distance));
+    }
+}
+
+void assert_doubt(const struct copied *copied, size_t function, enum flow_doubt doubt)
+{
+    assert_string_equal(flow_doubt_word(copied->plan.doubts[function]), flow_doubt_word(doubt));
+}
+
+bool has_site(const struct copied *copied, uint64_t copy, uint64_t original)
+{
+    for (size_t i = 0; i < copied->set.site_count; i++)
+        if (copied->set.sites[i].copy == copy)
+            return copied->set.sites[i].original == BASE + original;
+    return false;
+}
+
+void assert_branch_before(const struct copied *copied, uint64_t next, uint8_t opcode,
+                          uint64_t target)
+{
+    uint64_t at = copy_at(copied, next) - 5;
+
+    assert_int_equal(*bytes_at(copied, at), opcode);
+    assert_int_equal(lead(copied, at, 5), target);
+}

@@ -46,6 +46,12 @@ void copied_end(struct copied *copied);
 void copied_add(struct copied *copied, uint64_t offset, const char *bytes, size_t size);
 #define ADD(copied, offset, text) copied_add(copied, offset, text, sizeof(text) - 1)
 
+/* sub rsp, 8; call 0x40; add rsp, 8; ret, at 0. */
+void add_caller(struct copied *copied);
+
+/* Four entries of a table at TABLE: distances of places in the code, `step` bytes apart. */
+void add_table(struct copied *copied, uint64_t first, uint64_t step);
+
 /* Finds what is copied. */
 void copied_plan(struct copied *copied);
 /* Once that is done: emits stubs and copies; copied_store also fills in what waits for addresses.
@@ -62,5 +68,14 @@ int32_t word_at(const struct copied *copied, uint64_t address);
 
 /* Where a branch that ends with its distance at `address` + size leads. */
 uint64_t lead(const struct copied *copied, uint64_t address, uint64_t size);
+
+/* Why a function is not copied, or FLOW_CERTAIN. */
+void assert_doubt(const struct copied *copied, size_t function, enum flow_doubt doubt);
+
+/* Whether a return address in a copy stands for the one at that offset of the code. */
+bool has_site(const struct copied *copied, uint64_t copy, uint64_t original);
+
+/* The branch of 5 bytes behind which the instruction at `next` of the original is in its copy. */
+void assert_branch_before(const struct copied *copied, uint64_t next, uint8_t opcode, uint64_t target);
 
 #endif
