@@ -4,47 +4,8 @@
 # needs: gcc g++ lua5.4
 # seconds: 40
 . "$(dirname "$0")/lib.sh"
+. "$TESTS/attached.sh"
 
-service=$BUILD/service/call_trace_service
-
-# runs COMMAND…: in the background, its number in $pid once it has said it
-runs()
-{
-    : >said
-    "$@" >said &
-    started+=($!)
-    job=$!
-    for ((try = 0; try < 500; try++)); do
-        pid=$(head -n 1 said)
-        [[ $pid ]] && return
-        sleep 0.01
-    done
-    fail "$1 did not begin"
-}
-
-# attached OPTION…: until `detached`
-attached()
-{
-    : >attach.log
-    "$service" attach "$pid" --trace-dir=traces "$@" >attach.log 2>&1 &
-    attaching=$!
-    started+=($!)
-    for ((try = 0; try < 3000; try++)); do
-        grep 'are hooked' attach.log >found && return
-        kill -0 "$attaching" 2>/dev/null || { cat attach.log >&2; fail "cannot attach"; }
-        sleep 0.01
-    done
-    cat attach.log >&2
-    fail "no hooks"
-}
-
-detached()
-{
-    local status=0
-    kill -INT "$attaching"
-    wait "$attaching" || status=$?
-    equal "status of attach" "$status" 0
-}
 
 ends()
 {
@@ -109,7 +70,7 @@ calls()
 g++ -O1 -g -pthread "$TESTS/programs/attached.cpp" -o busy
 
 echo '-- each call counts'
-for timing in adaptive exact none; do
+for timing in samples adaptive exact none; do
     rm -rf traces before
     runs ./busy idle
     turns 2
@@ -180,7 +141,7 @@ done
 echo '-- again and again'
 rm -rf traces
 runs ./busy
-"$service" start --instance-id=cycles --trace-dir=traces --timing=adaptive 2>service.log &
+"$service" start --instance-id=cycles --trace-dir=traces --timing=samples 2>service.log &
 served=$!
 started+=($!)
 socket=$XDG_RUNTIME_DIR/umbra/cycles.socket
@@ -275,7 +236,6 @@ sleep 100 &
 started+=($!)
 sleeper=$!
 refused 'samples' "$sleeper" --mode=samples
-refused 'cannot sample itself' "$sleeper" --timing=samples
 refused 'does not take it' "$sleeper" --paused
 kill -STOP "$sleeper"
 until grep -q '^State:.T' "/proc/$sleeper/status"; do sleep 0.01; done

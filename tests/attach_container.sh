@@ -5,6 +5,7 @@
 # needs: gcc g++ util-linux
 # seconds: 30
 . "$(dirname "$0")/lib.sh"
+. "$TESTS/attached.sh"
 
 unshare -Urm true 2>/dev/null || unshare -m true 2>/dev/null || { echo 'skipped: no namespaces here'; exit 0; }
 
@@ -143,10 +144,9 @@ runs()
 }
 
 # Nothing of ours is mapped, among its descriptors or in its files.
-nothing_left()
+is_as_before()
 {
-    awk '$6 ~ /libattach|images-|memfd:/ || ($2 ~ /x/ && $6 == "")' "/proc/$pid/maps" >left
-    [[ ! -s left ]] || fail "left in the process: $(<left)"
+    nothing_left
     tail -n 1 said >last
     contains last ", child 0, $descriptors descriptors"
     find box -printf '%p %i %s %T@\n' | sort >files.now
@@ -156,7 +156,7 @@ nothing_left()
 # attaches LIBRARY's-function [AS…]: twice to the program that `runs`, and lets go of it
 attaches()
 {
-    local function=$1 round status as=("${@:2}")
+    local function=$1 round as=("${@:2}")
     descriptors=
     find box -printf '%p %i %s %T@\n' | sort >files.before
     turn
@@ -164,25 +164,14 @@ attaches()
     for round in 1 2; do
         rm -rf traces
         mkdir -m 777 traces
-        : >attach.log
-        "${as[@]}" "$service" attach "$pid" --trace-dir=traces >attach.log 2>&1 &
-        attaching=$!
-        started+=($!)
-        for ((try = 0; try < 3000; try++)); do
-            grep -q 'are hooked' attach.log && break
-            kill -0 "$attaching" 2>/dev/null || { cat attach.log >&2; fail "cannot attach"; }
-            sleep 0.01
-        done
+        attached
         ! grep 'left alone' attach.log || fail "images were left alone"
         turn
         turn
         turn
-        status=0
-        kill -INT "$attaching"
-        wait "$attaching" || status=$?
-        equal "status of attach" "$status" 0
+        detached
         turn
-        nothing_left
+        is_as_before
         "$BUILD/grinder/grinder" --mode=profile --output-format=tsv --output-file=functions traces/*.bin 2>problems ||
             fail "the grinder says: $(<problems)"
         [[ ! -s problems ]] || fail "the grinder says: $(<problems)"

@@ -4,8 +4,8 @@
 # needs: gcc
 # seconds: 15
 . "$(dirname "$0")/lib.sh"
+. "$TESTS/attached.sh"
 
-service=$BUILD/service/call_trace_service
 # parent: a line of its input is a way to start `child NAME`: fork, spawn, deep (by a parent of its own), or plain: a
 # child by fork alone. A child says its number, and works until it is told to end.
 cat >family.c <<'END'
@@ -78,16 +78,8 @@ int main(int argc, char **argv)
 END
 gcc -O1 -g family.c -o parent
 cp parent child
-mkfifo input output
-./parent <input >output &
-job=$!
-started+=($!)
-exec 5>input 6<output
-read -r pid <&6
-: >attach.log
-"$service" attach "$pid" --follow --trace-dir=traces --timing=none >attach.log 2>&1 5>&- 6<&- &
-attaching=$!
-started+=($!)
+talks ./parent
+attached --follow --timing=none
 
 # hooked NUMBER: until that process is
 hooked()
@@ -102,7 +94,6 @@ hooked()
     fail "process $1 is not followed"
 }
 
-hooked "$pid"
 children=()
 for how in fork spawn deep plain; do
     echo $how >&5

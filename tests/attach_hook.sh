@@ -3,8 +3,8 @@
 # it runs; what is shown of their calls says so.
 # needs: gcc
 . "$(dirname "$0")/lib.sh"
+. "$TESTS/attached.sh"
 
-service=$BUILD/service/call_trace_service
 # Calls each of two functions once for each line of its input, and answers it.
 cat >lines.c <<'END'
 #include <stdio.h>
@@ -37,22 +37,7 @@ int main(void)
 }
 END
 gcc -O1 -g lines.c -o lines
-mkfifo input output
-./lines <input >output &
-job=$!
-started+=($!)
-exec 5>input 6<output
-read -r pid <&6
-
-# rounds N: it calls each function N times more
-rounds()
-{
-    local i line
-    for ((i = 0; i < $1; i++)); do
-        echo "$i" >&5
-        read -r line <&6
-    done
-}
+talks ./lines
 
 # changes VERB FUNCTIONS PATTERN…
 changes()
@@ -63,14 +48,7 @@ changes()
 
 ! "$service" unhook "$pid" red 2>problems || fail "unhook of a program that nobody attached to"
 contains problems 'expected `attach` to have hooked it, found no such service'
-: >attach.log
-"$service" attach "$pid" --trace-dir=traces --timing=none --include='module:lines' >attach.log 2>&1 5>&- 6<&- &
-attaching=$!
-started+=($!)
-until grep 'functions of' attach.log >found; do
-    kill -0 "$attaching" || { cat attach.log >&2; fail "attach has ended"; }
-    sleep 0.01
-done
+attached --timing=none --include='module:lines'
 rounds 10
 changes unhook '1 function not hooked any more' red
 rounds 7
@@ -82,8 +60,7 @@ rounds 3
 contains problems 'expected functions that match, found none'
 ! "$service" hook "$pid" puts >changed 2>problems || fail "a function that attach has left out"
 contains problems 'expected functions that `attach` has made hooks for, found none among'
-"$service" detach "$pid" >detached
-wait "$attaching"
+detached
 rounds 2
 exec 5>&-
 wait "$job"

@@ -4,8 +4,8 @@
 # needs: gcc g++
 # seconds: 20
 . "$(dirname "$0")/lib.sh"
+. "$TESTS/attached.sh"
 
-service=$BUILD/service/call_trace_service
 for name in one two; do
     cat >$name.c <<END
 __attribute__((noipa)) long ${name}_fib(long n)
@@ -104,10 +104,7 @@ hooked()
     fail "what was loaded is not hooked, $1"
 }
 
-"$service" attach "$pid" --trace-dir=traces >attach.log 2>&1 &
-attaching=$!
-started+=($!)
-until grep 'images are hooked' attach.log >found; do sleep 0.01; done
+attached
 does ./libone.so loaded
 hooked 1
 does call 55
@@ -120,8 +117,7 @@ does ./libthrows.so loaded
 hooked 3
 does call 55
 does call 55
-"$service" detach "$pid" >detached
-wait "$attaching" || { cat attach.log >&2; fail "attach: status $?"; }
+detached
 does call 55
 cmp <(python3 - "$pid" <<'END'
 import sys

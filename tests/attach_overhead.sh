@@ -4,8 +4,8 @@
 # needs: gcc
 # seconds: 20
 . "$(dirname "$0")/lib.sh"
+. "$TESTS/attached.sh"
 
-service=$BUILD/service/call_trace_service
 cat >hot.c <<'END'
 #include <signal.h>
 #include <stdio.h>
@@ -43,13 +43,8 @@ int main(void)
 }
 END
 gcc -O1 -g hot.c -o hot
-./hot >said &
-job=$!
-started+=($!)
-until pid=$(head -n 1 said) && [[ $pid ]]; do sleep 0.01; done
-"$service" attach "$pid" --trace-dir=traces --overhead=5 -v >attach.log 2>&1 &
-attaching=$!
-started+=($!)
+runs ./hot
+attached --overhead=5 -v
 for ((try = 0; try < 6000; try++)); do
     grep 'are back' attach.log >found && break
     kill -0 "$attaching" || { cat attach.log >&2; fail "attach has ended"; }

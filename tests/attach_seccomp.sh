@@ -5,6 +5,7 @@
 # needs: gcc util-linux
 # seconds: 20
 . "$(dirname "$0")/lib.sh"
+. "$TESTS/attached.sh"
 
 # Where any user finds them.
 chmod 755 .
@@ -16,8 +17,6 @@ service=$work/tools/service/call_trace_service
 # The same table that the agent and the service have.
 gcc -O1 -g -pthread -D_GNU_SOURCE -I"$TESTS/.." "$TESTS/programs/filtered.c" "$TESTS"/../support/{agent_calls,filter_program}.c \
     -o filtered
-
-as=()
 
 # runs COMMAND…: in the background, its number in $pid
 runs()
@@ -54,31 +53,11 @@ ends()
     equal "status of the program" "$status" 0
 }
 
-# attached OPTION…: until `detached`
-attached()
+# open_traces: made anew, for any user
+open_traces()
 {
     rm -rf traces
     mkdir -m 777 traces
-    : >attach.log
-    "${as[@]}" "$service" attach "$pid" --trace-dir=traces "$@" >attach.log 2>&1 &
-    attaching=$!
-    started+=($!)
-    for ((try = 0; try < 3000; try++)); do
-        grep -q 'are hooked' attach.log && return
-        kill -0 "$attaching" 2>/dev/null || { cat attach.log >&2; fail "cannot attach"; }
-        sleep 0.01
-    done
-    fail "no hooks"
-}
-
-detached()
-{
-    local status=0
-    kill -INT "$attaching"
-    wait "$attaching" || status=$?
-    equal "status of attach" "$status" 0
-    awk '$6 ~ /libattach|images-|memfd:/ || ($2 ~ /x/ && $6 == "")' "/proc/$pid/maps" >left
-    [[ ! -s left ]] || fail "left in the process: $(<left)"
 }
 
 # counted TURNS: both threads' calls of fib(10), which are 177
@@ -91,10 +70,12 @@ counted()
 # attaches OPTION…: to the program that `runs`
 attaches()
 {
+    open_traces
     attached "$@"
     turn
     turn
     detached
+    nothing_left
     turn
     [[ $* == *calltrace* ]] || counted 2
     ends
@@ -192,11 +173,13 @@ refused 'forbidden itself memfd_create'
 
 echo '-- filters that come while it is attached to'
 runs ./filtered getpriority errno later
+open_traces
 attached
 turn
 kill -USR2 "$pid"
 turn
 detached
+nothing_left
 counted 2
 turn
 attaches

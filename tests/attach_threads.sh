@@ -3,6 +3,7 @@
 # that came after, or of nobody's.
 # needs: gcc
 . "$(dirname "$0")/lib.sh"
+. "$TESTS/attached.sh"
 
 # Threads of 5 ms of work, one after the other, and 15 ms of none.
 cat >threads.c <<'END'
@@ -51,21 +52,10 @@ int main(void)
 }
 END
 gcc -O1 -g threads.c -o threads
-./threads >said &
-job=$!
-started+=($!)
-until pid=$(head -n 1 said) && [[ $pid ]]; do sleep 0.01; done
-: >attach.log
-"$BUILD/service/call_trace_service" attach "$pid" --trace-dir=traces --timing=exact >attach.log 2>&1 &
-attaching=$!
-started+=($!)
-until grep 'are hooked' attach.log >found; do
-    kill -0 "$attaching" || { cat attach.log >&2; fail "attach has ended"; }
-    sleep 0.01
-done
+runs ./threads
+attached --timing=exact
 sleep 1
-"$BUILD/service/call_trace_service" detach "$pid" >detached
-wait "$attaching"
+detached
 kill -TERM "$job"
 wait "$job"
 grinder --mode=profile --output-format=tsv --output-file=functions traces/*.bin

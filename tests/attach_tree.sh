@@ -69,7 +69,7 @@ while read -r file; do
 done <files
 instrumented attached_tree --how=prologue
 
-for timing in adaptive exact none; do
+for timing in adaptive exact none samples; do
     rm -rf attached instrumented.traces
     attached $timing
     beforehand $timing

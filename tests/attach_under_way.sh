@@ -3,8 +3,8 @@
 # call, in each thread; without the file that has their stacks, all that stands below the root.
 # needs: gcc
 . "$(dirname "$0")/lib.sh"
+. "$TESTS/attached.sh"
 
-service=$BUILD/service/call_trace_service
 # Two threads: main serves by way of handle; the other one handles as well. A line of input is a round for each.
 cat >rounds.c <<'END'
 #include <pthread.h>
@@ -67,26 +67,13 @@ int main(void)
 }
 END
 gcc -O1 -g rounds.c -o rounds
-mkfifo input output
-./rounds <input >output &
-job=$!
-started+=($!)
-exec 5>input 6<output
-read -r pid <&6
+talks ./rounds
 printf a >&5
 read -r -N 1 <&6 # both threads are where they wait
-: >attach.log
-"$service" attach "$pid" --trace-dir=traces --timing=none --include='module:rounds' >attach.log 2>&1 5>&- 6<&- &
-attaching=$!
-started+=($!)
-until grep 'are hooked' attach.log >found; do
-    kill -0 "$attaching" || { cat attach.log >&2; fail "attach has ended"; }
-    sleep 0.01
-done
+attached --timing=none --include='module:rounds'
 printf abc >&5
 read -r -N 3 <&6
-"$service" detach "$pid" >detached
-wait "$attaching"
+detached
 exec 5>&-
 wait "$job"
 

@@ -30,6 +30,9 @@
 #define ATTACHED_MEMORY_SYMBOL "umbra_memory"
 #define ATTACHED_FINDER_SYMBOL "umbra_find_frame"
 
+#define ATTACHED_TIMER_VALUE   0x756d627261 /* what the signals of its timers say, by which threads sample themselves */
+#define ATTACHED_MOST_OPEN     16           /* signals that a mask leaves open, if the agent opens it for its own */
+
 #define ATTACHED_AREA_SIZE_BITS 28 /* an area: the number of its first page, and its pages in the low bits */
 #define ATTACHED_BLOCK_SIZE     65536
 #define ATTACHED_THUNK_RETURN   6 /* from a thunk to the address that a stack has of it */

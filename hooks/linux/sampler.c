@@ -16,11 +16,12 @@
 #include "hooks/system.h"
 #include "hooks/waits.h"
 #include "thunkstash/linux/syscalls.h"
+#include "trace/attached_agent.h"
 
 #define SIGNAL      SIGURG
 #define BIT         (1ull << (SIGNAL - 1))
-#define OURS        0x756d627261ull /* what our timers' signals say */
-#define SET_SIZE    8               /* bytes of the kernel's sets of signals */
+#define OURS        ATTACHED_TIMER_VALUE
+#define SET_SIZE    8 /* bytes of the kernel's sets of signals */
 #define SA_RESTORER 0x04000000
 
 /* Signals that an instruction raises. All others wait until the handler has returned, so that none

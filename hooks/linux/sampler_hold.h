@@ -20,6 +20,7 @@
 #include <signal.h>
 
 #include "hooks/thread.h"
+#include "trace/attached_agent.h"
 
 /* The calling thread, if it is sampled or held. Null in a child of vfork, which shares its memory, and in
    one of fork that has not begun a session of its own. */
@@ -48,7 +49,7 @@ bool sampler_is_blocked(void);
  * So a full mask without this signal is one that was opened, and no thread needs to be remembered. The
  * exception is a program that fills a mask and takes out SIGURG alone: it finds it blocked if it asks.
  */
-#define MOST_OPEN 16
+#define MOST_OPEN ATTACHED_MOST_OPEN
 
 /* Whether that is a mask to be opened, or was one: the signal itself does not count. */
 static inline bool sampler_mask_is_full(uint64_t mask)

@@ -11,6 +11,7 @@ struct attach_settings {
     const char *socket_path; /* where the service of that instance accepts connections */
     const char *folder;      /* for the instrumented files, by which the grinder knows the functions; absolute */
     char *const *filters;    /* options of `instrument`, as --include=…; null at the end */
+    bool is_sampled; /* its threads are to sample themselves */
     bool is_quiet;
 };
 

@@ -36,7 +36,7 @@ static bool cycle(struct attached *attached, unsigned number, unsigned *seed)
 
 int main(int argc, char **argv)
 {
-    struct attach_settings settings = {.filters = NULL, .is_quiet = true};
+    struct attach_settings settings = {.filters = NULL, .is_sampled = true, .is_quiet = true};
     struct attach_counts counts;
     struct failure failure;
     struct attached *attached;

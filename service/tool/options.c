@@ -475,14 +475,6 @@ static bool choose_attached(struct options *options, const struct raw_options *r
                 (int)options->attached);
         return false;
     }
-    if (raw->values[OPTION_TIMING] && options->recording.timing == TRACE_TIMING_SAMPLES) {
-        message(
-            "--timing=samples: expected adaptive, exact or none; a program that was attached to "
-            "cannot sample itself");
-        return false;
-    }
-    if (options->recording.timing == TRACE_TIMING_SAMPLES)
-        options->recording.timing = TRACE_TIMING_ADAPTIVE;
     options->follows = raw->values[OPTION_FOLLOW];
     return choose_number(raw, OPTION_OVERHEAD, &options->overhead, 0);
 }

@@ -354,6 +354,7 @@ struct attached *attach_begin(const struct attach_settings *settings, struct att
         return NULL;
     }
     attached->pid = settings->pid;
+    attached->is_sampled = settings->is_sampled;
     attached->memory = attached->listener = -1;
     if (!begin(attached, settings, counts, &why)) {
         fail_because(failure, "process %d %s", (int)settings->pid, why.text);

@@ -8,6 +8,7 @@
 #include "image/elf_file.h"
 #include "service/attach/linux/address_space.h"
 #include "service/attach/linux/attach_leave.h"
+#include "service/attach/linux/attach_samples.h"
 #include "service/attach/linux/signal_frames.h"
 
 typedef void visit_fn(struct attached *attached, struct hook *hook);
@@ -361,14 +362,17 @@ bool attach_hooks_in(struct attached *attached, struct tracees *tracees, struct 
 bool attach_hooks_out(struct attached *attached, struct tracees *tracees, struct failure *failure)
 {
     if (attached->is_hooked) {
-        if (!move_all(attached, tracees, moved_out, failure))
+        if (!attach_samples_end(attached, tracees, failure) ||
+            !move_all(attached, tracees, moved_out, failure))
             return false;
         take_out(attached, false);
         attached->is_hooked = false;
         if (!attach_leave_begin(attached, tracees, failure))
             return false;
     }
+    /* A thread that was in a hook may have begun to sample itself since. */
     if (!attach_leave(attached, tracees, failure) ||
+        !attach_samples_end(attached, tracees, failure) ||
         !move_all(attached, tracees, moved_out, failure))
         return false;
     take_out(attached, true);

@@ -51,6 +51,7 @@ struct attached {
     pid_t *inside;                /* threads that may come to our memory, once the hooks are out */
     size_t inside_count;
     struct taken_stacks stacks; /* when the hooks came */
+    bool is_sampled; /* by its threads */
     bool is_hooked;
     bool has_filters; /* a thread of it, when it was last looked at (attach_filters.h) */
     bool is_confined; /* by seccomp filters that forbid what is needed */

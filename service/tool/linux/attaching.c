@@ -10,6 +10,7 @@
 #include <utlist.h>
 
 #include "service/attach/attach.h"
+#include "service/attach/linux/attach_samples.h"
 #include "service/base/message.h"
 #include "service/base/process.h"
 #include "service/server/listeners.h"
@@ -181,6 +182,8 @@ static int run(const struct options *options, const struct following *following)
     struct attach_settings attaching = {.pid = options->attached,
                                         .instance = options->instance,
                                         .filters = options->filters,
+                                        .is_sampled =
+                                            options->recording.timing == TRACE_TIMING_SAMPLES,
                                         .is_quiet = options->is_quiet};
     struct service service;
     struct watched watched = {
@@ -190,6 +193,12 @@ static int run(const struct options *options, const struct following *following)
     struct failure failure;
     char folder[PATH_MAX];
 
+    if (attaching.is_sampled && !attach_samples_can_end()) {
+        message(
+            "--timing=samples: expected a kernel that tells of timers (CONFIG_CHECKPOINT_RESTORE), "
+            "found another; give adaptive, exact or none");
+        return EXIT_FAILED;
+    }
     if (!serve_open(&service, &settings))
         return EXIT_FAILED;
     if (options->recording.log_file && !message_open_log(options->recording.log_file)) {
