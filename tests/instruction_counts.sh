@@ -19,13 +19,14 @@ counting()
     instrumented "$1" --count=instructions "${@:2}"
 }
 
-# ran COMMAND…: records it, into traces/; what is counted is in the table `ours`
+# ran COMMAND…: records it, into traces/; what is counted is in the table `ours`. The instance, which the program has in
+# its environment, would have the number of a process, of as many digits as that has.
 ran()
 {
     rm -rf traces
     # shellcheck disable=SC2086
     run instrumented "$BUILD/service/call_trace_service" start ${SERVICE_OPTIONS:---timing=none} \
-        --trace-dir="$work/traces" -- "$@"
+        --instance-id=counting --trace-dir="$work/traces" -- "$@"
     equal "status of $*" "$(<instrumented.status)" 0
     grinder --mode=profile --output-format=tsv --output-file=ours traces/*.bin
 }
