@@ -74,8 +74,7 @@ while read -r name times options; do
     ends
     recorded_natives "$name"
 done <<'TABLE'
-g1 4 -XX:+UseG1GC
+g1 3 -XX:+UseG1GC
 interpreted 2 -XX:+UseParallelGC -Xint
-compiled 2 -XX:+UseSerialGC -Xcomp -XX:TieredStopAtLevel=1
 frames 2 -XX:+UseShenandoahGC -XX:+PreserveFramePointer
 TABLE

@@ -1,7 +1,6 @@
 #!/bin/bash
 # 2,000 live threads, 100,000 that begin and end (10,000 in the short form), trees of processes five
 # deep, 500 processes at once (100): one trace a process, every call counted.
-# alone: it is many programs by itself
 . "$(dirname "$0")/lib.sh"
 
 : "${ENDING:=10000}" "${AT_ONCE:=100}"

@@ -4,7 +4,6 @@
 # these restrictions in force, it starts by its socket, records, samples, serves Windows programs,
 # and completes its traces.
 # needs: gcc systemd strace python3
-# alone: it starts a systemd
 . "$(dirname "$0")/lib.sh"
 
 # What the user of the last section executes has to be within that user's reach.

@@ -2,7 +2,6 @@
 # Windows programs ended by TerminateProcess, from within and by another process, by SIGKILL, and by
 # ExitProcess, at random moments: the trace holds what the program itself counted.
 # needs: wine wine64 gcc-mingw-w64-x86-64
-# alone: it is many programs by itself
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/wine.sh"
 

@@ -37,6 +37,7 @@
 #include "service/attach/linux/attach_hooks.h"
 #include "service/attach/linux/attach_map.h"
 #include "service/attach/linux/attach_plan.h"
+#include "service/attach/linux/attach_samples.h"
 #include "service/attach/linux/attached.h"
 #include "service/attach/linux/tracees.h"
 #include "service/base/message.h"
@@ -261,8 +262,21 @@ static bool unmap(const struct attached *attached, struct failure *failure)
     return is_unmapped;
 }
 
+/* Each thread has a timer, for each of which one makes a call: the others run meanwhile. */
+static void end_samples(const struct attached *attached)
+{
+    struct tracees tracees;
+    struct failure ignored;
+
+    if (!attached->is_sampled || !tracees_stop_one(&tracees, attached->pid, &ignored))
+        return;
+    attach_samples_end(attached, &tracees, &ignored);
+    tracees_release(&tracees);
+}
+
 enum attach_ended attach_end(struct attached *attached, struct failure *failure)
 {
+    end_samples(attached);
     if (while_standing(attached, attach_hooks_out, MOST_STOPS, failure) && unmap(attached, failure))
         return ATTACH_GONE;
     if (has_ended(attached))

@@ -362,15 +362,14 @@ bool attach_hooks_in(struct attached *attached, struct tracees *tracees, struct 
 bool attach_hooks_out(struct attached *attached, struct tracees *tracees, struct failure *failure)
 {
     if (attached->is_hooked) {
-        if (!attach_samples_end(attached, tracees, failure) ||
-            !move_all(attached, tracees, moved_out, failure))
+        if (!move_all(attached, tracees, moved_out, failure))
             return false;
         take_out(attached, false);
         attached->is_hooked = false;
         if (!attach_leave_begin(attached, tracees, failure))
             return false;
     }
-    /* A thread that was in a hook may have begun to sample itself since. */
+    /* A thread that was in a hook may have begun to sample itself since (attach.c, end_samples). */
     if (!attach_leave(attached, tracees, failure) ||
         !attach_samples_end(attached, tracees, failure) ||
         !move_all(attached, tracees, moved_out, failure))
