@@ -35,7 +35,7 @@ for command in ./native/answers 'env -i ./native/answers'; do
     # shellcheck disable=SC2086
     record supervised -- $command fifo
     echo "-- $command: $(grep -E '^  (waiting|answers)' summary)"
-    contains summary "^  answers   0\.[0-9]{6} s in [0-9]+ system calls? that umbra record answered; nobody's\$"
+    contains summary "^  answers   [0-9]+\.[0-9]{6} s in [0-9]+ system calls? that umbra record answered; nobody's\$"
     most "answers, $command" "$(answers)"
     equal "waits of open, $command" "$(cell waits open)" 0
     equal "what opens waited, $command" "$(cell total_wait_ns opens)" 0
