@@ -153,7 +153,8 @@ is_as_before()
     cmp files.before files.now || fail "the program's files have changed"
 }
 
-# attaches LIBRARY's-function [AS…]: twice to the program that `runs`, and lets go of it
+# attaches LIBRARY's-function [AS…]: to the program that `runs`, `rounds` times, and lets go of it
+rounds=2
 attaches()
 {
     local function=$1 round as=("${@:2}")
@@ -161,7 +162,7 @@ attaches()
     find box -printf '%p %i %s %T@\n' | sort >files.before
     turn
     descriptors=$(grep -o '[0-9]* descriptors' said | cut -d ' ' -f 1)
-    for round in 1 2; do
+    for ((round = 1; round <= rounds; round++)); do
         rm -rf traces
         mkdir -m 777 traces
         attached
@@ -207,6 +208,7 @@ user=()
 echo '-- a mount namespace of its own, with our files'
 ! runs 0 unshare "${user[@]}" --mount ./turns || attaches outside
 
+rounds=1
 echo '-- a chroot'
 if ((EUID == 0)); then
     ! runs 0 chroot box /turns || attaches inside

@@ -2,7 +2,7 @@
 # Bars over time of --timing=samples: over all slices, each function's own time is the one in its trace, in
 # the page what the page's figures say, never more than the thread's processor time, and where it ran.
 # needs: python3
-# alone: what it times would wait for the others
+# seconds: 20
 . "$(dirname "$0")/lib.sh"
 
 build sampled sampled.c -pthread
