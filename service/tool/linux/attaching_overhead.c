@@ -14,7 +14,7 @@
 #define LOOK_MS     100
 #define FIRST_MS    20  /* after hooks have come: they may be hot */
 #define COST_FACTOR 100 /* the time a look took, until the next one */
-#define TYPICAL_NS  15  /* of a call, before the agent has measured */
+#define TYPICAL_NS  15  /* of a call, before the agent has measured, or where it does not */
 #define IN_PROGRAMS                                                                                \
     1.3 /* times what the agent measures in a loop: lua 20.6 ns a call, sqlite 17.3 */
 
@@ -25,7 +25,7 @@ static double ns_a_call(const struct trace_header *header)
         header->timing == TRACE_TIMING_EXACT ? header->probe_timed : header->probe_untimed;
 
     if (!header->probe_timed || !cost || !header->ticks_per_second)
-        return TYPICAL_NS;
+        return IN_PROGRAMS * TYPICAL_NS;
     return IN_PROGRAMS * (double)cost / (1 << TRACE_COST_SHIFT) / (double)header->ticks_per_second *
            1e9;
 }
