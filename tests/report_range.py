@@ -160,7 +160,8 @@ def expected(data, parts, begin, end):
                 continue
             all_ns += worth
             names = [data["functions"]["name"][function] for function in stack]
-            own[names[-1]] = own.get(names[-1], 0) + worth
+            if names:  # else it is the thread's root's: it was in none of the functions
+                own[names[-1]] = own.get(names[-1], 0) + worth
             for name in set(names):
                 total[name] = total.get(name, 0) + worth
     return all_ns, own, total
