@@ -106,19 +106,6 @@ ldd box/turns | grep -o '/[^ ]*' | grep -v libcalls | sort -u | while read -r li
     cp "$library" "box$library"
 done
 
-# turn: once more, until it has said so
-turn()
-{
-    local before
-    before=$(grep -c '^turn' said || true)
-    kill -USR1 "$pid"
-    for ((try = 0; try < 1000; try++)); do
-        (($(grep -c '^turn' said || true) > before)) && return
-        sleep 0.01
-    done
-    fail "the program does nothing any more"
-}
-
 # runs CHILDREN COMMAND…: in the background, with its number in $pid: that of the command's child's child …
 runs()
 {

@@ -59,6 +59,8 @@ wait "$job"
 "$BUILD/grinder/grinder" --mode=summary traces/*.bin >summary
 contains summary 'UNHOOKED +1 function for a while, since hooks cost more than 5%'
 contains summary ' >[0-9]+ .* fib$'
+contains summary 'timing +samples: '
+contains summary 'samples +[1-9][0-9]*, by '
 "$BUILD/grinder/grinder" --mode=profile --output-format=tsv --output-file=functions traces/*.bin
 awk -F '\t' 'NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
     { print $column["function"], $column["calls_are_at_least"] }' functions | sort >least

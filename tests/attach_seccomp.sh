@@ -32,19 +32,6 @@ runs()
     fail "$* did not begin"
 }
 
-# turn: once more, until it has said so
-turn()
-{
-    local before
-    before=$(grep -c '^turn' said || true)
-    kill -USR1 "$pid"
-    for ((try = 0; try < 1000; try++)); do
-        (($(grep -c '^turn' said || true) > before)) && return
-        sleep 0.01
-    done
-    fail "the program does nothing any more"
-}
-
 ends()
 {
     local status=0

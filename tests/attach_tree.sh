@@ -4,18 +4,7 @@
 # needs: g++
 # seconds: 20
 . "$(dirname "$0")/lib.sh"
-
-# begun COMMAND…: in the background; its number in $pid
-begun()
-{
-    : >said
-    "$@" >said &
-    started+=($!)
-    until pid=$(head -n 1 said) && [[ $pid ]]; do
-        kill -0 "${started[-1]}" || fail "$1 did not begin"
-        sleep 0.01
-    done
-}
+. "$TESTS/attached.sh"
 
 turned()
 {
@@ -26,16 +15,12 @@ turned()
     done
 }
 
-attached()
+in_mid_run()
 {
-    begun ./native/attached_tree
-    call_trace_service attach "$pid" --trace-dir=attached --timing="$1" 2>attach.log &
-    until grep -q 'are hooked' attach.log; do
-        kill -0 $! || { cat attach.log >&2; fail "cannot attach"; }
-        sleep 0.01
-    done
+    runs ./native/attached_tree
+    attached --timing="$1"
     turned
-    call_trace_service detach "$pid" >detach.log
+    detached
     kill "$pid"
 }
 
@@ -43,7 +28,7 @@ beforehand()
 {
     call_trace_service start --instance-id=beforehand --trace-dir=instrumented.traces --timing="$1" 2>service.log &
     until [[ -S run/umbra/beforehand.socket ]]; do sleep 0.01; done
-    begun env UMBRA_INSTANCE_ID=beforehand LD_LIBRARY_PATH="$work/libraries" ./instrumented/attached_tree
+    runs env UMBRA_INSTANCE_ID=beforehand LD_LIBRARY_PATH="$work/libraries" ./instrumented/attached_tree
     turned
     kill "$pid"
     wait "${started[-1]}"
@@ -70,10 +55,10 @@ done <files
 instrumented attached_tree --how=prologue
 
 for timing in adaptive exact none samples; do
-    rm -rf attached instrumented.traces
-    attached $timing
+    rm -rf traces instrumented.traces
+    in_mid_run $timing
     beforehand $timing
-    tree attached/*.bin >found
+    tree traces/*.bin >found
     tree instrumented.traces/*-"$pid"-*.bin >expected
     diff expected found >differences || { head -n 40 differences >&2; fail "the trees differ, $timing"; }
     for call in 'fib\(int\);fib' '__cxa_throw' 'by_value' 'jumps\(int\);jumps' 'odd\(int\);even' 'sorts.*malloc'; do

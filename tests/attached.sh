@@ -39,6 +39,19 @@ runs()
     fail "$1 did not begin"
 }
 
+# turn: SIGUSR1 has the process do its work once more, until it has said `turn`
+turn()
+{
+    local before
+    before=$(grep -c '^turn' said || true)
+    kill -USR1 "$pid"
+    for ((try = 0; try < 1000; try++)); do
+        (($(grep -c '^turn' said || true) > before)) && return
+        sleep 0.01
+    done
+    fail "the program does nothing any more"
+}
+
 # attached OPTION…: the process $pid, until `detached`; by whom says the array `as`, a command. What attach says is in
 # attach.log.
 attached()
@@ -66,9 +79,11 @@ detached()
     equal "status of attach" "$status" 0
 }
 
-# Of what attach maps.
+# Of what attach maps, and of the timers and the handler by which threads sample themselves.
 nothing_left()
 {
+    [[ ! -s /proc/$pid/timers ]] || fail "timers are left: $(<"/proc/$pid/timers")"
+    ((!(0x$(awk '$1 == "SigCgt:" { print $2 }' "/proc/$pid/status") & 1 << 22))) || fail "SIGURG is handled"
     awk '$6 ~ /libattach|images-|memfd:/ || ($2 ~ /x/ && $6 == "")' "/proc/$pid/maps" >left
     [[ ! -s left ]] || fail "left in the process: $(<left)"
 }

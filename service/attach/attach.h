@@ -44,7 +44,6 @@ bool attach_want(struct attached *attached, uint64_t base, uint32_t place, bool 
 struct attached_function {
     uint64_t base;  /* where its image begins in the process */
     uint32_t place; /* in the image's manifest */
-    bool is_out;    /* it was not hooked */
 };
 
 /* The same by the user, of the function that begins at an address: it is hooked only if both want it. */

@@ -429,12 +429,18 @@ static bool add_filter(char **filter, const char *name, const char *pattern)
 
 static bool choose_patterns(struct options *options, char *const *words)
 {
+    size_t count = 0;
+
     options->patterns = words;
-    if (*words)
-        return true;
-    message("%s: expected functions behind the process, found none; see --help",
-            verb_name(options->verb));
-    return false;
+    while (words[count])
+        count++;
+    if (!count)
+        message("%s: expected functions behind the process, found none; see --help",
+                verb_name(options->verb));
+    if (count > OPTIONS_MOST_FILTERS)
+        message("%s: expected at most %d patterns, found %zu", verb_name(options->verb),
+                OPTIONS_MOST_FILTERS, count);
+    return count && count <= OPTIONS_MOST_FILTERS;
 }
 
 /* A word behind the verb, of which others may follow. Cuts them off. */

@@ -78,6 +78,23 @@ static void test_each_verb_has_its_options(void **state)
     assert_false(PARSE(&options, "top", "--interval=0"));
 }
 
+static bool parse_patterns(int count)
+{
+    char *words[OPTIONS_MOST_FILTERS + 5] = {"call_trace_service", "unhook", "4711"};
+    struct options options;
+
+    for (int i = 0; i < count; i++)
+        words[3 + i] = "a";
+    return options_parse(&options, 3 + count, words);
+}
+
+static void test_no_pattern_is_passed_over(void **state)
+{
+    (void)state;
+    assert_true(parse_patterns(OPTIONS_MOST_FILTERS));
+    assert_false(parse_patterns(OPTIONS_MOST_FILTERS + 1));
+}
+
 static void test_command_is_taken_as_it_is(void **state)
 {
     struct options options;
@@ -205,6 +222,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_defaults),
         cmocka_unit_test(test_each_verb_has_its_options),
+        cmocka_unit_test(test_no_pattern_is_passed_over),
         cmocka_unit_test(test_command_is_taken_as_it_is),
         cmocka_unit_test(test_a_command_has_its_own_instance),
         cmocka_unit_test(test_wrong_usage),

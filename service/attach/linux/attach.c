@@ -240,7 +240,7 @@ bool attach_want_at(struct attached *attached, uint64_t function, bool is_wanted
 
         if (!hook)
             continue;
-        *found = (struct attached_function){image->base, hook->place, hook->unwanted};
+        *found = (struct attached_function){image->base, hook->place};
         return want(hook, HOOK_OF_USER, is_wanted);
     }
     return false;

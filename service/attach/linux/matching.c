@@ -45,8 +45,9 @@ static bool take_lines(struct matching *matching, const struct matched_image *im
 
     while (is_taken && getline(&line, &room, lines) > 0) {
         uint64_t address;
+        int end = 0; /* of what is as expected */
 
-        if (sscanf(line, "%" SCNx64 "\t%*u\thooked\t", &address) == 1 && strstr(line, "\thooked\t"))
+        if (sscanf(line, "%" SCNx64 "\t%*u\thooked\t%n", &address, &end) == 1 && end)
             is_taken = add(matching, image->base + address - image->linked);
     }
     free(line);

@@ -29,7 +29,7 @@ static bool send(const struct options *options, const struct protocol_change *ch
         message("instance %s: expected `attach` to serve it, found another service",
                 options->instance);
     else if (table_text(&answer, "failure"))
-        message("process %d: %s: try again", (int)options->attached,
+        message("process %d: %s: nothing has changed; try again", (int)options->attached,
                 table_text(&answer, "failure"));
     else
         is_done = true;
