@@ -28,7 +28,7 @@ bool agent_life_begin(char *const *environment, char *range, void *thunks)
 void agent_life_end(void)
 {
     struct thread *self = thread_current();
-    uint64_t here = (uint64_t)__builtin_frame_address(0);
+    uint64_t here = (uintptr_t)__builtin_frame_address(0);
     struct guard guard;
 
     if (session.state != SESSION_RUNNING || guard_forked())

@@ -92,14 +92,14 @@ static uint32_t add_node(struct stand_in *in, uint32_t parent, const char *site,
 {
     uint32_t unit = FIRST_UNIT + in->used++, function = in->function + number;
 
-    *node_at(in, unit) = (struct trace_node){.site = (uint64_t)site,
+    *node_at(in, unit) = (struct trace_node){.site = (uintptr_t)site,
                                              .parent = parent,
                                              .function = function,
                                              .next = in->next + (in->spread & unit),
                                              .gap = 1,
                                              .mask = in->spread,
                                              .context = unit};
-    tree_put(&in->thread, (struct table_entry){unit, tree_hash((uint64_t)site, parent, function)});
+    tree_put(&in->thread, (struct table_entry){unit, tree_hash((uintptr_t)site, parent, function)});
     return unit;
 }
 
@@ -134,7 +134,7 @@ static void add_leaves(struct stand_in *in)
 
 static bool stand_in_make(struct stand_in *in, enum kind kind)
 {
-    uint64_t here = (uint64_t)__builtin_frame_address(0);
+    uint64_t here = (uintptr_t)__builtin_frame_address(0);
 
     *in = (struct stand_in){.function = FUNCTION, .next = NEVER};
     if (kind == SAMPLED) {
@@ -162,7 +162,7 @@ static bool stand_in_make(struct stand_in *in, enum kind kind)
         add_nodes(in, ROOT_UNIT, umbra_calibration_outermost, 0, DEPTH);
     umbra_calibration_image.first_function = in->function;
     umbra_calibration_image.entry_hook =
-        (uint64_t)(kind == EXACT ? umbra_record_exact : umbra_record_adaptive);
+        (uintptr_t)(kind == EXACT ? umbra_record_exact : umbra_record_adaptive);
     stash_set_exit_hook(kind == EXACT ? umbra_exit_exact : umbra_exit_adaptive);
     if (!stash_begin(&in->thread.own, true, session.number, node_at(in, ROOT_UNIT))) {
         pages_give_back(in->trace, TRACE_SIZE + TABLE_SIZE);

@@ -22,8 +22,9 @@ static bool is_counting_in(const struct image_manifest *manifest, const struct m
 {
     const struct manifest_stretch *stretches =
         (const struct manifest_stretch *)((const char *)manifest + manifest->stretches);
-    uint32_t last = copy - copies_of(manifest) + 1 < manifest->copy_count ? copy[1].counted
-                                                                          : manifest->stretch_count;
+    uint32_t last = (uint32_t)(copy - copies_of(manifest)) + 1 < manifest->copy_count
+                        ? copy[1].counted
+                        : manifest->stretch_count;
     uint32_t at = copy->rva;
 
     for (uint32_t i = copy->counted; i < last && at <= rva; i++) {
@@ -52,7 +53,7 @@ bool code_is_counting(uint64_t address)
 
     if (!image)
         return false;
-    rva = (uint32_t)(address - ((uint64_t)image - image->header_rva));
+    rva = (uint32_t)(address - ((uintptr_t)image - image->header_rva));
     manifest = module_manifest(image);
     if (!image->added_rva || rva < image->added_rva)
         return false;
@@ -95,7 +96,7 @@ static uint32_t function_of_stub(const struct image_manifest *manifest, uint32_t
 bool code_is_entry(const struct image_header *image, uint64_t address)
 {
     const struct image_manifest *manifest = module_manifest(image);
-    uint32_t rva = (uint32_t)(address - ((uint64_t)image - image->header_rva));
+    uint32_t rva = (uint32_t)(address - ((uintptr_t)image - image->header_rva));
     uint32_t place = function_at(manifest, rva);
     const struct manifest_function *function = &module_functions(manifest)[place];
 
@@ -112,7 +113,7 @@ struct code_at code_at(uint64_t address)
 
     if (!image)
         return found;
-    rva = (uint32_t)(address - ((uint64_t)image - image->header_rva));
+    rva = (uint32_t)(address - ((uintptr_t)image - image->header_rva));
     manifest = module_manifest(image);
     found.is_added = image->added_rva && rva >= image->added_rva;
     copy = found.is_added ? copy_at(manifest, rva) : NULL;

@@ -157,7 +157,7 @@ static bool refill(struct thread *thread, uint64_t time)
 
     if (place->wait && place->wait--)
         return false;
-    if (!claim_refill(place, (uint64_t)__builtin_frame_address(0)))
+    if (!claim_refill(place, (uintptr_t)__builtin_frame_address(0)))
         return false;
     generation = ++place->generation;
     hand_over(place);
@@ -169,8 +169,8 @@ static bool refill(struct thread *thread, uint64_t time)
     } else {
         place->segment = segment;
         place->base = time;
-        __atomic_store_n(&place->next, (uint64_t)(segment + 1), __ATOMIC_SEQ_CST);
-        __atomic_store_n(&place->end, (uint64_t)(segment + 1) + WORDS_SIZE, __ATOMIC_SEQ_CST);
+        __atomic_store_n(&place->next, (uintptr_t)(segment + 1), __ATOMIC_SEQ_CST);
+        __atomic_store_n(&place->end, (uintptr_t)(segment + 1) + WORDS_SIZE, __ATOMIC_SEQ_CST);
     }
     __atomic_store_n(&place->busy, 0, __ATOMIC_RELEASE);
     return segment != NULL;
@@ -186,7 +186,7 @@ static void put(struct event_place *place, uint64_t word)
     uint64_t at = __atomic_fetch_add(&place->next, sizeof(word), __ATOMIC_RELAXED);
 
     if (at < place->end)
-        __atomic_store_n((uint64_t *)at, word, __ATOMIC_RELAXED);
+        __atomic_store_n((uint64_t *)(uintptr_t)at, word, __ATOMIC_RELAXED);
     else
         place->dropped++;
 }

@@ -62,7 +62,7 @@ static struct trace_node *frame_at(const struct thread *thread, uint64_t slot,
            (!record_is_live(*record) || record_slot(*record) < slot))
         *record = stash_below(*record);
     if (record_slot(*record) == slot &&
-        *(const uint64_t *)slot == record_thunk(*record) + THUNK_RETURN)
+        *(const uintptr_t *)(uintptr_t)slot == record_thunk(*record) + THUNK_RETURN)
         return (*record)->node;
     return frame_context_at(thread, slot);
 }
@@ -78,11 +78,11 @@ static struct trace_node *find_leaf(const struct thread *thread, const struct pl
 
     for (; slot < end; slot += sizeof(slot)) {
         struct trace_node *node =
-            tree_known(thread, caller->node, *(const uint64_t *)slot, function);
+            tree_known(thread, caller->node, *(const uintptr_t *)(uintptr_t)slot, function);
 
         if (node)
             return node;
-        if (shared && frame_is_call_of(*(const uint64_t *)slot, function))
+        if (shared && frame_is_call_of(*(const uintptr_t *)(uintptr_t)slot, function))
             return shared;
     }
     return NULL;

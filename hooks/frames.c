@@ -116,7 +116,7 @@ static uint32_t call_of_function(uint32_t function)
 
 static uint32_t look_at_call(uint64_t ret)
 {
-    const uint8_t *behind = (const uint8_t *)ret;
+    const uint8_t *behind = (const uint8_t *)(uintptr_t)ret;
     struct code_at called;
     int32_t distance;
 
@@ -171,9 +171,9 @@ static bool is_site_of(const struct thread *thread, uint64_t ret, struct trace_n
 
 uint64_t frame_return_at(uint64_t slot)
 {
-    const struct record *record = record_of_return(*(const uint64_t *)slot);
+    const struct record *record = record_of_return(*(const uintptr_t *)(uintptr_t)slot);
 
-    return record ? record->ret : *(const uint64_t *)slot;
+    return record ? record->ret : *(const uintptr_t *)(uintptr_t)slot;
 }
 
 /* The slot is that of a call of the node's. */
@@ -190,7 +190,7 @@ struct trace_node *frame_context_at(const struct thread *thread, uint64_t slot)
     if (!word || word & FRAME_OUT_BITS)
         return NULL;
     node = links_node(thread, frame_links_in(word));
-    return is_site_of(thread, *(const uint64_t *)slot, node) ? node : NULL;
+    return is_site_of(thread, *(const uintptr_t *)(uintptr_t)slot, node) ? node : NULL;
 }
 
 /* Where copies find what is covered, and was in use: a stack pointer in a copy that is lower is a
@@ -210,7 +210,7 @@ void frames_tell_depth(struct thread *thread)
         return;
     stop(words);
     words->low = low;
-    words->shadow = (uint64_t)frame_word(thread, low);
+    words->shadow = (uintptr_t)frame_word(thread, low);
     __atomic_store_n(&words->size, high(thread) - low, __ATOMIC_RELEASE);
 }
 
@@ -238,30 +238,30 @@ bool frames_cover(struct thread *thread, uint64_t lowest)
 
 const struct frame_key *frame_key_before(uint64_t copy)
 {
-    return (const struct frame_key *)(copy - sizeof(struct frame_key));
+    return (const struct frame_key *)(uintptr_t)(copy - sizeof(struct frame_key));
 }
 
 uint64_t frame_copy_of(uint64_t body)
 {
-    return body + 6 + (uint64_t) * (const int32_t *)(body + 2);
+    return body + 6 + (uint64_t) * (const int32_t *)(uintptr_t)(body + 2);
 }
 
 const struct image_header *frame_image(const struct frame_key *key)
 {
-    return (const struct image_header *)((uint64_t)key + (uint64_t)key->header);
+    return (const struct image_header *)(uintptr_t)((uintptr_t)key + (uint64_t)key->header);
 }
 
 uint32_t frame_function(const struct frame_key *key)
 {
     const struct image_header *image =
-        (const struct image_header *)((uint64_t)key + (uint64_t)key->header);
+        (const struct image_header *)(uintptr_t)((uintptr_t)key + (uint64_t)key->header);
 
     return image->first_function + key->index;
 }
 
 bool frame_is_body(uint64_t body)
 {
-    return *(const uint16_t *)body == FRAME_BODY_JUMP;
+    return *(const uint16_t *)(uintptr_t)body == FRAME_BODY_JUMP;
 }
 
 uint64_t frame_noted_slot(const struct thread *thread)
@@ -273,7 +273,7 @@ uint64_t frame_noted_slot(const struct thread *thread)
 
 static bool is_called_by_copy(uint64_t slot)
 {
-    uint64_t ret = *(const uint64_t *)slot;
+    uint64_t ret = *(const uintptr_t *)(uintptr_t)slot;
 
     return record_of_return(ret) || is_in_copy(ret);
 }
@@ -326,37 +326,37 @@ struct trace_node *frame_shared_child(struct thread *thread, struct trace_node *
 }
 
 /* The call is one of a copy's, which is waiting for it. */
-static bool is_from_copy(const struct thread *thread, const uint64_t *slot)
+static bool is_from_copy(const struct thread *thread, const uintptr_t *slot)
 {
-    return session.is_adaptive && thread->frames && thread->frames->note == (uint64_t)(slot + 1);
+    return session.is_adaptive && thread->frames && thread->frames->note == (uintptr_t)(slot + 1);
 }
 
-bool frame_check_count(const struct thread *thread, const uint64_t *slot, uint64_t body)
+bool frame_check_count(const struct thread *thread, const uintptr_t *slot, uint64_t body)
 {
     uint64_t word;
     struct trace_links *links;
     struct trace_node *node, *parent;
 
-    if (!thread || !is_from_copy(thread, slot) || !frames_has_word(thread, (uint64_t)slot))
+    if (!thread || !is_from_copy(thread, slot) || !frames_has_word(thread, (uintptr_t)slot))
         return false;
-    word = *frame_word(thread, (uint64_t)slot);
+    word = *frame_word(thread, (uintptr_t)slot);
     links = frame_links_in(word);
     if (!word || word & FRAME_OUT_BITS)
         return false;
     node = links_node(thread, links);
-    if (!is_called_from_site(thread, (uint64_t)slot, node))
+    if (!is_called_from_site(thread, (uintptr_t)slot, node))
         return false;
     if (links->key == frame_key_before(frame_copy_of(body))->key)
         return true;
     links->entered--; /* an image lies where one was, whose function the site knows */
     parent = tree_parent(thread, node);
     if (parent != thread->root && !links_is_leaf(parent) && parent->passed)
-        *frame_word(thread, (uint64_t)slot) =
+        *frame_word(thread, (uintptr_t)slot) =
             parent->passed | (node->site & TRACE_SITE_TAIL ? FRAME_JUMPED_OUT : FRAME_CALLED_OUT);
     return false;
 }
 
-bool frame_enter(struct thread *thread, const uint64_t *slot, uint64_t body,
+bool frame_enter(struct thread *thread, const uintptr_t *slot, uint64_t body,
                  struct trace_node **entered)
 {
     const struct frame_key *key = frame_key_before(frame_copy_of(body));
@@ -364,16 +364,16 @@ bool frame_enter(struct thread *thread, const uint64_t *slot, uint64_t body,
     bool is_jump, is_chosen;
     uint64_t *word;
 
-    if (!is_from_copy(thread, slot) || !frames_cover(thread, (uint64_t)slot))
+    if (!is_from_copy(thread, slot) || !frames_cover(thread, (uintptr_t)slot))
         return false;
-    word = frame_word(thread, (uint64_t)slot);
-    caller = frame_noted_caller(thread, (uint64_t)slot, &is_jump);
+    word = frame_word(thread, (uintptr_t)slot);
+    caller = frame_noted_caller(thread, (uintptr_t)slot, &is_jump);
     if (caller && !(*word & FRAME_OUT_BITS)) /* of another function: see above */
         caller = tree_parent(thread, caller);
     node =
-        caller ? frame_child(thread, caller, is_jump, frame_return_at((uint64_t)slot), key) : NULL;
+        caller ? frame_child(thread, caller, is_jump, frame_return_at((uintptr_t)slot), key) : NULL;
     if (node) /* the hook in assembly finds it from now on */
-        tree_hint(thread, node, (uint64_t)slot, body);
+        tree_hint(thread, node, (uintptr_t)slot, body);
     if (!node || (!links_is_leaf(node) && !links_of(thread, node, key)))
         return false;
     is_chosen = !session.counts_only && invocation_choose(node, links_calls(node) + 1);
@@ -393,7 +393,7 @@ void frame_begin(struct thread *thread, const struct record *record, uint64_t sl
     if (key->index & STUB_LEAF || !session.is_adaptive || !frames_cover(thread, slot))
         return;
     links = links_of(thread, record->node, key);
-    *frame_word(thread, slot) = (uint64_t)links;
+    *frame_word(thread, slot) = (uintptr_t)links;
     if (links && record->weight)
         links_stop_at_jumps(thread, links);
 }

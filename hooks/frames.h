@@ -63,10 +63,10 @@ bool frame_is_body(uint64_t body);
 
 /* Whether a call of such a function, or jump to it, was counted already, by its site in a copy of another image: no more
    is to be done. If it was counted as one of another function, that is taken back. */
-bool frame_check_count(const struct thread *thread, const uint64_t *slot, uint64_t body);
+bool frame_check_count(const struct thread *thread, const uintptr_t *slot, uint64_t body);
 /* A call of such a function, with its slot there. True: it has its context now, which is in *node, and was
    counted, without a record. */
-bool frame_enter(struct thread *thread, const uint64_t *slot, uint64_t body,
+bool frame_enter(struct thread *thread, const uintptr_t *slot, uint64_t body,
                  struct trace_node **node);
 /* A call of such a function has a record: its frame gets the record's context. */
 void frame_begin(struct thread *thread, const struct record *record, uint64_t slot, uint64_t body);
@@ -124,7 +124,7 @@ bool frame_is_call_of(uint64_t ret, uint32_t function);
 /* The context that a word of the shadow is of, whoever wrote it. */
 static inline struct trace_links *frame_links_in(uint64_t word)
 {
-    return (struct trace_links *)(word & ~(uint64_t)FRAME_OUT_BITS);
+    return (struct trace_links *)(uintptr_t)(word & ~(uint64_t)FRAME_OUT_BITS);
 }
 
 #endif

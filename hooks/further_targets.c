@@ -38,9 +38,9 @@ struct trace_link *further_target_find(const struct thread *thread,
 
     if (!thread->further.table)
         return NULL;
-    at = home_of(thread->further.table, (uint64_t)site, target);
+    at = home_of(thread->further.table, (uintptr_t)site, target);
     for (int i = 0; i < FURTHER_PLACES; i++)
-        if (at[i].site == (uint64_t)site && at[i].target == target)
+        if (at[i].site == (uintptr_t)site && at[i].target == target)
             return at[i].link;
     return NULL;
 }
@@ -73,7 +73,7 @@ static void use(struct thread *thread, struct further_table *table)
     thread->further.table = table;
     if (!thread->frames)
         return;
-    __atomic_store_n(&thread->frames->further, (uint64_t)table->entries, __ATOMIC_RELEASE);
+    __atomic_store_n(&thread->frames->further, (uintptr_t)table->entries, __ATOMIC_RELEASE);
     __atomic_store_n(&thread->frames->further_mask,
                      (uint32_t)((table->room - 1) * sizeof(struct further_target)),
                      __ATOMIC_RELEASE);

@@ -35,7 +35,7 @@ static uint64_t regions[REGIONS];
 
 void generated_note(const struct image_header *image)
 {
-    uint64_t base = (uint64_t)image - image->header_rva;
+    uint64_t base = (uintptr_t)image - image->header_rva;
 
     if (!image->generated_size || image_count == MOST_IMAGES)
         return;
@@ -117,9 +117,9 @@ void generated_is_resolved(void)
    thread: own_size is 0 then. */
 static bool is_on_stack(const struct thread *thread, uint64_t frame, uint64_t above)
 {
-    return frame > above && frame - above > sizeof(frame) && frame % 8 == 0 &&
-           thread->own_size >= 2 * sizeof(frame) &&
-           frame - thread->own_low <= thread->own_size - 2 * sizeof(frame);
+    return frame > above && frame - above > sizeof(uintptr_t) && frame % sizeof(uintptr_t) == 0 &&
+           thread->own_size >= 2 * sizeof(uintptr_t) &&
+           frame - thread->own_low <= thread->own_size - 2 * sizeof(uintptr_t);
 }
 
 /* The call site in the nearest JavaScript function; where none is on the way, the place where the
@@ -128,7 +128,7 @@ static uint64_t nearest_function(const struct thread *thread, uint64_t above, ui
                                  uint64_t site)
 {
     for (uint32_t i = 0; i < MOST_FRAMES && is_on_stack(thread, frame, above); i++) {
-        const uint64_t *words = (const uint64_t *)frame;
+        const uintptr_t *words = (const uintptr_t *)(uintptr_t)frame;
 
         if (words[-1] & 1 || !is_generated(words[1]))
             break;
@@ -144,7 +144,7 @@ static bool is_native_method(const struct image_header *image)
 {
     uint64_t base = __atomic_load_n(&java_base, __ATOMIC_ACQUIRE);
 
-    return base && !has_v8 && (uint64_t)image - image->header_rva != base;
+    return base && !has_v8 && (uintptr_t)image - image->header_rva != base;
 }
 
 /* Where the native method was called, if that is code of HotSpot's: C2 has other uses for rbp, but
@@ -155,13 +155,13 @@ static uint64_t java_caller(const struct thread *thread, uint64_t above, uint64_
     uint64_t caller;
 
     if (is_on_stack(thread, frame, above))
-        caller = ((const uint64_t *)frame)[1];
-    else if (frame - above > WRAPPER || !pages_read(frame + sizeof(frame), &caller))
+        caller = ((const uintptr_t *)(uintptr_t)frame)[1];
+    else if (frame - above > WRAPPER || !pages_read(frame + sizeof(uintptr_t), &caller))
         return site;
     return caller - site + CODE_CACHE < 2 * CODE_CACHE && is_generated(caller) ? caller : site;
 }
 
-bool generated_site(const struct thread *thread, const uint64_t *slot, uint64_t frame,
+bool generated_site(const struct thread *thread, const uintptr_t *slot, uint64_t frame,
                     const struct image_header *image, uint64_t *site)
 {
     if (!is_generated(*site))
@@ -169,9 +169,9 @@ bool generated_site(const struct thread *thread, const uint64_t *slot, uint64_t 
     if (!is_resolved && !is_native_method(image))
         return false;
     if (!is_resolved)
-        *site = java_caller(thread, (uint64_t)slot, frame, *site);
-    else if ((uint64_t)slot - thread->own_low < thread->own_size)
-        *site = nearest_function(thread, (uint64_t)slot, frame, *site);
+        *site = java_caller(thread, (uintptr_t)slot, frame, *site);
+    else if ((uintptr_t)slot - thread->own_low < thread->own_size)
+        *site = nearest_function(thread, (uintptr_t)slot, frame, *site);
     return true;
 }
 
@@ -180,10 +180,10 @@ uint64_t generated_true_location(uint64_t location)
     struct record *record;
 
     for (uint32_t i = 0; i < MOST_CHAINED; i++) {
-        record = record_of_return(*(uint64_t *)location);
+        record = record_of_return(*(uintptr_t *)(uintptr_t)location);
         if (!record)
             break;
-        location = (uint64_t)&record->ret;
+        location = (uintptr_t)&record->ret;
     }
     return location;
 }

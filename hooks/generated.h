@@ -57,7 +57,7 @@ void generated_note_module(const char *path, uint64_t base, uint64_t size);
 /* Puts the call site in place of the return address in *site, if that is in such code. frame: rbp
    at the function's entry, image: the function's; its stub may be anywhere (IMAGE_IS_AWAY). False:
    the call has to pass. Without the guard. */
-bool generated_site(const struct thread *thread, const uint64_t *slot, uint64_t frame,
+bool generated_site(const struct thread *thread, const uintptr_t *slot, uint64_t frame,
                     const struct image_header *image, uint64_t *site);
 
 #endif

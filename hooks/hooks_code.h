@@ -13,7 +13,7 @@ extern const char umbra_code_end[] __attribute__((visibility("hidden")));
 
 static inline bool hooks_code_has(uint64_t address)
 {
-    return address - (uint64_t)umbra_code_begin < (uint64_t)(umbra_code_end - umbra_code_begin) ||
+    return address - (uintptr_t)umbra_code_begin < (uint64_t)(umbra_code_end - umbra_code_begin) ||
            address - stash_range() < STASH_RANGE_SIZE;
 }
 

@@ -20,6 +20,6 @@ extern uint64_t umbra_handler_return __attribute__((visibility("hidden")));
 
 /* In a slow path, of a call with its slot on the own stack: the context that a signal has interrupted
    there, if a handler is called. Null: it is none, or it has interrupted something else. */
-struct trace_node *interrupted_context(const struct thread *thread, const uint64_t *slot);
+struct trace_node *interrupted_context(const struct thread *thread, const uintptr_t *slot);
 
 #endif

@@ -58,7 +58,7 @@ bool invocation_choose(struct trace_node *node, uint64_t number)
 }
 
 /* Number `number` of the node's calls: is it to be timed, and for how many does it stand? The
-   same as in linux/entry.S. */
+   same as in linux/x86_64/entry.S. */
 static uint64_t choose(struct trace_node *node, uint64_t number)
 {
     uint8_t weight = node->gap;
@@ -238,7 +238,7 @@ static bool read_slot(struct thread *thread, uint64_t slot, uint64_t *found)
 
     if ((here - thread->own_low < thread->own_size && slot >= here) ||
         (page && page == thread->readable)) {
-        *found = *(const volatile uint64_t *)slot;
+        *found = *(const volatile uintptr_t *)(uintptr_t)slot;
         return true;
     }
     if (!pages_read_own(slot, found))
@@ -283,7 +283,7 @@ static void park_top(struct thread *thread, uint64_t now)
         finish(thread, top, now);
         caller = stash_below(top);
         top->t0 = now;
-        top->weight = record_is_sentinel(caller) ? 0 : (uint64_t)caller;
+        top->weight = record_is_sentinel(caller) ? 0 : (uintptr_t)caller;
         __atomic_store_n(&top->mark, MARK_PARKED, __ATOMIC_RELEASE);
     }
     stash_park(&thread->own);
@@ -342,7 +342,7 @@ void invocation_revive(struct thread *thread, struct record *record)
     uint64_t slot = record->parked;
 
     if (record->mark == MARK_PARKED) {
-        caller = (struct record *)record->weight;
+        caller = (struct record *)(uintptr_t)record->weight;
         record->weight = 1 | END_IS_NOTED;
         thread->revival.unwound = thread->entry->unwound - 1;
         __atomic_store_n(&thread->revival.record, record, __ATOMIC_RELEASE);

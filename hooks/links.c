@@ -19,7 +19,7 @@ bool links_is_leaf(const struct trace_node *node)
 
 static struct trace_links *links_there(const struct trace_node *node)
 {
-    return (struct trace_links *)node->passed;
+    return (struct trace_links *)(uintptr_t)node->passed;
 }
 
 uint64_t links_calls(const struct trace_node *node)
@@ -45,7 +45,7 @@ void links_count(struct trace_node *node)
 /* Bytes of a block from here on; 0 in none. */
 static uint64_t room_at(const char *place)
 {
-    return -(uint64_t)place % TRACE_BLOCK_SIZE;
+    return -(uintptr_t)place % TRACE_BLOCK_SIZE;
 }
 
 /* Zeroed, of the thread's: null if the trace is full. It is nobody's yet, and the next one takes it
@@ -61,7 +61,7 @@ static struct trace_links *links_take(struct thread *thread, uint64_t size)
         block = session_block(thread->entry->ordinal);
         if (!block)
             return NULL;
-        session.header->base = (uint64_t)session.trace;
+        session.header->base = (uintptr_t)session.trace;
         block->used = TRACE_BLOCK_UNITS;
         block_commit(block, TRACE_BLOCK_LINKS);
         if (room_at(thread->links_next) > room_at(thread->links_rest))
@@ -113,7 +113,7 @@ struct trace_links *links_of(struct thread *thread, struct trace_node *node,
 
     if (!links)
         links = links_make(thread, node, key);
-    node->passed = (uint64_t)links;
+    node->passed = (uintptr_t)links;
     return links;
 }
 
@@ -123,13 +123,13 @@ struct trace_links *links_of_adopted(struct thread *thread, const struct trace_n
     struct trace_links *links = thread->adopted;
 
     while (links && (links->node != trace_index(caller) || links->key != key->key))
-        links = (struct trace_links *)links->entered;
+        links = (struct trace_links *)(uintptr_t)links->entered;
     if (links)
         return links;
     links = links_make(thread, caller, key);
     if (links) {
         links->flags = TRACE_LINKS_ADOPTED;
-        links->entered = (uint64_t)thread->adopted;
+        links->entered = (uintptr_t)thread->adopted;
         thread->adopted = links;
     }
     return links;
@@ -197,13 +197,15 @@ uint32_t link_calls(const struct trace_link *link)
     return (uint32_t)link->word + (link->armed & ~TRACE_LINK_JUMP);
 }
 
+typedef uint64_t __attribute__((may_alias)) both_halves;
+
 /* Stores both halves at once: nobody sees calls that were not made. */
 static void store(struct trace_link *link, uint32_t ahead)
 {
     uint64_t armed = ahead | (link->armed & TRACE_LINK_JUMP);
     uint64_t both = armed << 32 | (uint32_t) - (int32_t)ahead;
 
-    __asm__ volatile("movq %1, %0" : "=m"(*(char(*)[sizeof(both)]) & link->word) : "r"(both));
+    *(volatile both_halves *)&link->word = both;
 }
 
 /* Stores both halves at once, with what the link has counted. */
@@ -212,7 +214,7 @@ static void keep(struct trace_link *link, uint32_t calls, uint32_t ahead)
     uint64_t armed = ((ahead + calls) & ~TRACE_LINK_JUMP) | (link->armed & TRACE_LINK_JUMP);
     uint64_t both = armed << 32 | (uint32_t) - (int32_t)ahead;
 
-    __asm__ volatile("movq %1, %0" : "=m"(*(char(*)[sizeof(both)]) & link->word) : "r"(both));
+    *(volatile both_halves *)&link->word = both;
 }
 
 void link_hand_on(struct trace_link *link, struct trace_node *node)
@@ -297,8 +299,9 @@ void link_is_jump(struct trace_links *links, struct trace_link *link)
 
 static struct trace_node *callee_of(const struct thread *thread, const struct trace_link *link)
 {
-    return link->callee & 1 ? (struct trace_node *)(link->callee - 1)
-                            : links_node(thread, (const struct trace_links *)link->callee);
+    return link->callee & 1
+               ? (struct trace_node *)(uintptr_t)(link->callee - 1)
+               : links_node(thread, (const struct trace_links *)(uintptr_t)link->callee);
 }
 
 static void stop_at_jumps(const struct thread *thread, struct trace_links *links)

@@ -124,7 +124,7 @@ const struct image_header *module_image(uint64_t address)
 
     for (uint32_t i = __atomic_load_n(&known_count, __ATOMIC_ACQUIRE); i-- > 0;)
         if (address - known[i]->base < known[i]->size)
-            return images[i] && pages_read_own((uint64_t)&images[i]->magic, &magic) &&
+            return images[i] && pages_read_own((uintptr_t)&images[i]->magic, &magic) &&
                            magic == IMAGE_MAGIC &&
                            images[i]->first_function == known[i]->first_function
                        ? images[i]
@@ -221,7 +221,7 @@ void module_register(struct image_header *image)
             TRACE_MODULE_INSTRUMENTED |
             (image->flags & IMAGE_COUNTS_INSTRUCTIONS && session.is_adaptive ? TRACE_MODULE_COUNTED
                                                                              : 0),
-        .base = (uint64_t)base,
+        .base = (uintptr_t)base,
         .size = image->image_size,
         .first_function = next_function,
         .function_count = manifest->function_count,

@@ -28,7 +28,7 @@ module_functions(const struct image_manifest *manifest)
 
 static inline const struct image_manifest *module_manifest(const struct image_header *image)
 {
-    return (const struct image_manifest *)((uint64_t)image - image->header_rva +
+    return (const struct image_manifest *)(uintptr_t)((uintptr_t)image - image->header_rva +
                                            image->manifest_rva);
 }
 

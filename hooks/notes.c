@@ -6,7 +6,7 @@ void note_keep(struct record *record)
 {
     struct frame_words *words = frame_words();
 
-    record->below = words ? (struct record *)words->note : NULL;
+    record->below = words ? (struct record *)(uintptr_t)words->note : NULL;
     if (words)
         words->note = NO_NOTE;
 }
@@ -14,7 +14,7 @@ void note_keep(struct record *record)
 /* Bridges, which the stash puts in place of parked records, have a record there. */
 static uint64_t note_of(const struct thread *thread, const struct record *record)
 {
-    uint64_t kept = (uint64_t)record->below;
+    uint64_t kept = (uintptr_t)record->below;
 
     return kept - thread->own_low <= thread->own_size ? kept : NO_NOTE;
 }

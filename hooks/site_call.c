@@ -40,7 +40,7 @@ static bool may_have_thunk(const struct site_call *call, uint64_t ret)
 static struct destination begin_timed(const struct site_call *call, struct trace_node *node)
 {
     bool is_jump = call->site->flags & FRAME_SITE_TAIL;
-    uint64_t *slot = (uint64_t *)call->slot, ret = is_jump ? *slot : call->ret;
+    uintptr_t *slot = (uintptr_t *)call->slot, ret = is_jump ? *slot : call->ret;
     struct record *record =
         may_have_thunk(call, ret) ? slow_path_push(call->thread, call->slot) : NULL;
 
@@ -61,7 +61,7 @@ static bool take_over_record(const struct site_call *call, struct trace_node *no
     struct record *record = thread->own.top;
 
     if (!(call->site->flags & FRAME_SITE_TAIL) || record_slot(record) != call->slot ||
-        *(uint64_t *)call->slot != record_thunk(record) + THUNK_RETURN)
+        *(uintptr_t *)call->slot != record_thunk(record) + THUNK_RETURN)
         return false;
     invocation_end(thread, record, thread->now, true);
     invocation_begin(record, node, record->ret, call->callee, call->slot, thread->now);
@@ -127,6 +127,6 @@ struct destination site_go_to(const struct site_call *call, uint64_t address)
 {
     if (call->site->flags & FRAME_SITE_TAIL)
         return (struct destination){address, false};
-    *(uint64_t *)call->slot = call->ret;
+    *(uintptr_t *)call->slot = call->ret;
     return (struct destination){address, DESTINATION_IN_CALL};
 }

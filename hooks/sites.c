@@ -17,7 +17,7 @@
 #define CALL_SIZE         5
 #define POINTER_CALL_SIZE 3    /* call r11 */
 #define NEAR_FRAMES       4096 /* bytes of stack that are looked through for a caller */
-#define SAVED_R11         80   /* bytes below the stack pointer: linux/sites.S */
+#define SAVED_R11         80   /* bytes below the stack pointer: linux/x86_64/sites.S */
 
 /* The nearest frame above the slot that has a context of its own, and was called from where that
    says: not above what is known to be waiting. Null: none is near. */
@@ -188,7 +188,7 @@ static void count_instructions_by_record(const struct site_call *call)
 {
     uint64_t instructions = take_instructions(call);
     struct record *record =
-        instructions ? slow_path_record_of(call->thread, (uint64_t *)call->slot, call->own) : NULL;
+        instructions ? slow_path_record_of(call->thread, (uintptr_t *)call->slot, call->own) : NULL;
     struct trace_links *links = NULL;
 
     if (record && record->node->function == frame_function(call->self))
@@ -255,11 +255,11 @@ FROM_ASSEMBLY struct destination umbra_slow_site(uint64_t pointer, const struct 
     call.ret = call.at + (is_by_register(site) ? POINTER_CALL_SIZE : CALL_SIZE);
     if (!(site->flags & FRAME_SITE_OUT))
         call.callee = copy_called(&call);
-    call.thread = slow_path_enter((uint64_t *)call.slot, __builtin_frame_address(0),
+    call.thread = slow_path_enter((uintptr_t *)call.slot, __builtin_frame_address(0),
                                   session_ticks(), !(site->flags & FRAME_SITE_OUT));
     if (!call.thread)
         return site_go_on(&call);
-    if (!session.is_adaptive || !slow_path_on_own_stack(call.thread, (uint64_t *)call.slot) ||
+    if (!session.is_adaptive || !slow_path_on_own_stack(call.thread, (uintptr_t *)call.slot) ||
         !call.thread->own.ordered || !frames_cover(call.thread, call.slot) ||
         !frames_has_word(call.thread, call.own)) {
         count_instructions_by_record(&call);

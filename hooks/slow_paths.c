@@ -25,12 +25,15 @@ extern void umbra_pass(void) __attribute__((visibility("hidden")));
 
 static struct image_header *image_of(uint64_t body)
 {
-    return (struct image_header *)(body + (uint64_t) * (int32_t *)(body + STUB_HEADER_DISTANCE));
+    return (
+        struct image_header *)(uintptr_t)(body +
+                                          (uint64_t) *
+                                              (int32_t *)(uintptr_t)(body + STUB_HEADER_DISTANCE));
 }
 
 static uint32_t function_of(uint64_t body)
 {
-    return image_of(body)->first_function + *(uint32_t *)(body + STUB_INDEX);
+    return image_of(body)->first_function + *(uint32_t *)(uintptr_t)(body + STUB_INDEX);
 }
 
 FROM_ASSEMBLY void *umbra_first_call(uint64_t body)
@@ -59,9 +62,9 @@ FROM_ASSEMBLY void *umbra_first_call(uint64_t body)
     return hook && !session_is_paused() ? hook : (void *)umbra_pass;
 }
 
-bool slow_path_on_own_stack(const struct thread *thread, const uint64_t *slot)
+bool slow_path_on_own_stack(const struct thread *thread, const uintptr_t *slot)
 {
-    return (uint64_t)slot - thread->own_low < thread->own_size && thread->own.top;
+    return (uintptr_t)slot - thread->own_low < thread->own_size && thread->own.top;
 }
 
 /* The frame of the slow path under way shows that it is no more. */
@@ -78,15 +81,15 @@ static bool is_frame_gone(const struct thread *thread)
  * handler that interrupts it may have a stack of its own, which lies above; the kernel knows. Where
  * stacks are known to lie within the own one, a handler may also have switched to another of them.
  */
-static bool is_abandoned(const struct thread *thread, const uint64_t *slot)
+static bool is_abandoned(const struct thread *thread, const uintptr_t *slot)
 {
-    if ((uint64_t)slot == thread->busy_slot)
+    if ((uintptr_t)slot == thread->busy_slot)
         return true;
-    if ((uint64_t)slot < thread->busy_slot ||
+    if ((uintptr_t)slot < thread->busy_slot ||
         slow_path_on_own_stack(thread, slot) !=
-            slow_path_on_own_stack(thread, (const uint64_t *)thread->busy_slot))
+            slow_path_on_own_stack(thread, (const uintptr_t *)(uintptr_t)thread->busy_slot))
         return false;
-    return thread->own.ordered ? !system_on_signal_stack((uint64_t)slot) ||
+    return thread->own.ordered ? !system_on_signal_stack((uintptr_t)slot) ||
                                      system_on_signal_stack(thread->busy_slot)
                                : is_frame_gone(thread);
 }
@@ -96,12 +99,12 @@ static struct destination pass(uint64_t body)
     return (struct destination){body, false};
 }
 
-static void suspend(struct thread *thread, const uint64_t *slot, const uint64_t *frame,
+static void suspend(struct thread *thread, const uintptr_t *slot, const uintptr_t *frame,
                     uint64_t ticks)
 {
-    thread_suspend(thread, (uint64_t)slot, ticks);
+    thread_suspend(thread, (uintptr_t)slot, ticks);
     thread->busy_return = frame[1];
-    thread->busy_frame = (uint64_t)&frame[1];
+    thread->busy_frame = (uintptr_t)&frame[1];
 }
 
 /* A call of a thread that has no state is counted as skipped. A child that has yet to begin its own
@@ -121,7 +124,8 @@ static void count_as_skipped(struct thread *thread)
         count_as_skipped_outside();
 }
 
-struct thread *slow_path_enter(uint64_t *slot, const uint64_t *frame, uint64_t ticks, bool is_call)
+struct thread *slow_path_enter(uintptr_t *slot, const uintptr_t *frame, uint64_t ticks,
+                               bool is_call)
 {
     struct thread *thread = thread_current();
 
@@ -189,7 +193,7 @@ struct trace_node *slow_path_context_elsewhere(struct thread *thread, uint64_t s
     return context_of_caller(thread, caller_on_other_stack(thread, stack_pointer));
 }
 
-struct record *slow_path_record_of(struct thread *thread, uint64_t *slot, uint64_t own)
+struct record *slow_path_record_of(struct thread *thread, uintptr_t *slot, uint64_t own)
 {
     struct record *record = slow_path_on_own_stack(thread, slot) && thread->own.ordered
                                 ? thread->own.top
@@ -242,16 +246,16 @@ static bool tail_call(struct thread *thread, struct record *record, uint64_t bod
 
 /* Does on the way what tail_call does, for a context that is known, when no clock has to be read.
  */
-static bool tail_call_at_once(const uint64_t *slot, uint64_t body)
+static bool tail_call_at_once(const uintptr_t *slot, uint64_t body)
 {
     struct thread *thread = thread_current();
     struct record *top = thread ? thread->top : NULL;
     struct trace_node *node;
 
-    if (!top || times_are_of(top) || record_slot(top) != (uint64_t)slot ||
+    if (!top || times_are_of(top) || record_slot(top) != (uintptr_t)slot ||
         *slot != record_thunk(top) + THUNK_RETURN)
         return false;
-    node = tree_find(thread, tree_tail_caller(thread, top->node), (uint64_t)slot,
+    node = tree_find(thread, tree_tail_caller(thread, top->node), (uintptr_t)slot,
                      top->ret | TRACE_SITE_TAIL, body, function_of(body));
     return node && !times_has(node) && invocation_replace(top, node);
 }
@@ -264,7 +268,7 @@ static struct destination count_as_dropped(struct thread *thread, uint64_t body)
 
 /* A call out of the context `from`. */
 static struct destination begin(struct thread *thread, struct record *record,
-                                struct trace_node *from, uint64_t *slot, uint64_t body)
+                                struct trace_node *from, uintptr_t *slot, uint64_t body)
 {
     const struct record *chained = record_of_return(*slot);
     uint64_t site = chained ? chained->ret | TRACE_SITE_TAIL : *slot;
@@ -277,7 +281,7 @@ static struct destination begin(struct thread *thread, struct record *record,
     node = tree_child(thread, from, site, function_of(body));
     if (!node)
         return count_as_dropped(thread, body);
-    invocation_begin(record, node, *slot, body, (uint64_t)slot, thread->now);
+    invocation_begin(record, node, *slot, body, (uintptr_t)slot, thread->now);
     event_entry(thread, node, thread->now);
     return (struct destination){record_thunk(record), true};
 }
@@ -296,7 +300,7 @@ static bool end_if_over(struct record *record, void *with)
 
 /* The frame of a copied body that had this slot has ended by a jump to the function. */
 static struct destination begin_jumped_to(struct thread *thread, struct record *record,
-                                          struct trace_node *from, const uint64_t *slot,
+                                          struct trace_node *from, const uintptr_t *slot,
                                           uint64_t body)
 {
     struct trace_node *node = tree_child(thread, tree_tail_caller(thread, from),
@@ -304,7 +308,7 @@ static struct destination begin_jumped_to(struct thread *thread, struct record *
 
     if (!node)
         return count_as_dropped(thread, body);
-    invocation_begin(record, node, *slot, body, (uint64_t)slot, thread->now);
+    invocation_begin(record, node, *slot, body, (uintptr_t)slot, thread->now);
     event_entry(thread, node, thread->now);
     return (struct destination){record_thunk(record), true};
 }
@@ -330,15 +334,15 @@ static void unwind_below_note(struct thread *thread, uint64_t slot)
 }
 
 /* frame: the context of the call, if it has no record. */
-static void note_depth(struct thread *thread, const uint64_t *slot, struct trace_node *frame)
+static void note_depth(struct thread *thread, const uintptr_t *slot, struct trace_node *frame)
 {
     struct live_call call =
-        frame ? live_call_of_frame(thread, (uint64_t)slot, frame) : live_call_of_top(thread);
+        frame ? live_call_of_frame(thread, (uintptr_t)slot, frame) : live_call_of_top(thread);
 
-    stack_note(thread, (uint64_t)slot, &call);
+    stack_note(thread, (uintptr_t)slot, &call);
 }
 
-static struct destination entry_on_own_stack(struct thread *thread, uint64_t *slot, uint64_t body)
+static struct destination entry_on_own_stack(struct thread *thread, uintptr_t *slot, uint64_t body)
 {
     struct stash *stash = &thread->own;
     struct record *top, *record;
@@ -346,27 +350,27 @@ static struct destination entry_on_own_stack(struct thread *thread, uint64_t *sl
     struct destination destination;
     bool is_jump;
 
-    invocations_unwind(thread, (uint64_t)slot, (uint64_t)slot, thread->now);
+    invocations_unwind(thread, (uintptr_t)slot, (uintptr_t)slot, thread->now);
     top = stash->top;
-    if (record_slot(top) == (uint64_t)slot) {
+    if (record_slot(top) == (uintptr_t)slot) {
         if (*slot == record_thunk(top) + THUNK_RETURN) {
             if (!tail_call(thread, top, body))
                 return count_as_dropped(thread, body);
             if (frame_is_body(body))
-                frame_begin(thread, top, (uint64_t)slot, body);
+                frame_begin(thread, top, (uintptr_t)slot, body);
             return pass(body);
         }
-        invocations_unwind(thread, (uint64_t)slot + 1, (uint64_t)slot, thread->now);
+        invocations_unwind(thread, (uintptr_t)slot + 1, (uintptr_t)slot, thread->now);
     }
-    unwind_below_note(thread, (uint64_t)slot);
+    unwind_below_note(thread, (uintptr_t)slot);
     if (frame_is_body(body) && frame_enter(thread, slot, body, &noted)) {
         note_depth(thread, slot, noted);
         return pass(body);
     }
     top = stash->top;
-    noted = frame_noted_caller(thread, (uint64_t)slot, &is_jump);
+    noted = frame_noted_caller(thread, (uintptr_t)slot, &is_jump);
     interrupted = session.is_adaptive ? interrupted_context(thread, slot) : NULL;
-    record = slow_path_push(thread, (uint64_t)slot);
+    record = slow_path_push(thread, (uintptr_t)slot);
     if (!record) {
         thread->entry->skipped++;
         return pass(body);
@@ -381,7 +385,7 @@ static struct destination entry_on_own_stack(struct thread *thread, uint64_t *sl
     if (destination.is_thunk) {
         note_depth(thread, slot, NULL);
         if (frame_is_body(body))
-            frame_begin(thread, record, (uint64_t)slot, body);
+            frame_begin(thread, record, (uintptr_t)slot, body);
     } else {
         note_restore(thread, record);
         stash_pop(stash);
@@ -401,24 +405,25 @@ static bool is_unordered(struct thread *thread, const struct record *record)
  * A signal handler whose stack lies within the own one, say in an array of a function: below it is
  * what it has interrupted, and will go on.
  */
-static bool is_on_stack_of_order(const struct thread *thread, const uint64_t *slot)
+static bool is_on_stack_of_order(const struct thread *thread, const uintptr_t *slot)
 {
     struct record *top = thread->own.top;
     bool is_top_over;
 
     if (!slow_path_on_own_stack(thread, slot))
         return false;
-    is_top_over = record_slot(top) > (uint64_t)slot || *slot == record_thunk(top) + THUNK_RETURN ||
-                  !invocation_may_go_on((struct thread *)thread, top, (uint64_t)slot);
-    return is_top_over || !system_on_signal_stack((uint64_t)slot);
+    is_top_over = record_slot(top) > (uintptr_t)slot || *slot == record_thunk(top) + THUNK_RETURN ||
+                  !invocation_may_go_on((struct thread *)thread, top, (uintptr_t)slot);
+    return is_top_over || !system_on_signal_stack((uintptr_t)slot);
 }
 
-static struct destination entry_on_other_stack(struct thread *thread, uint64_t *slot, uint64_t body)
+static struct destination entry_on_other_stack(struct thread *thread, uintptr_t *slot,
+                                               uint64_t body)
 {
     struct record *record = record_of_return(*slot), *caller;
     struct destination destination;
 
-    if (record && record_slot(record) == (uint64_t)slot && is_unordered(thread, record) &&
+    if (record && record_slot(record) == (uintptr_t)slot && is_unordered(thread, record) &&
         record_session(record) == session.number)
         return tail_call(thread, record, body) ? pass(body) : count_as_dropped(thread, body);
     record = push_other(thread);
@@ -426,7 +431,7 @@ static struct destination entry_on_other_stack(struct thread *thread, uint64_t *
         thread->entry->skipped++;
         return pass(body);
     }
-    caller = caller_on_other_stack(thread, (uint64_t)slot);
+    caller = caller_on_other_stack(thread, (uintptr_t)slot);
     record->below = caller;
     destination = begin(thread, record, context_of_caller(thread, caller), slot, body);
     if (destination.is_thunk)
@@ -436,7 +441,7 @@ static struct destination entry_on_other_stack(struct thread *thread, uint64_t *
     return destination;
 }
 
-FROM_ASSEMBLY struct destination umbra_slow_entry(uint64_t *slot, uint64_t body)
+FROM_ASSEMBLY struct destination umbra_slow_entry(uintptr_t *slot, uint64_t body)
 {
     struct thread *thread;
     struct destination destination;
@@ -451,7 +456,7 @@ FROM_ASSEMBLY struct destination umbra_slow_entry(uint64_t *slot, uint64_t body)
 
     if (!thread)
         return pass(body);
-    thread->frame = *(const uint64_t *)__builtin_frame_address(0);
+    thread->frame = *(const uintptr_t *)__builtin_frame_address(0);
     destination = is_on_stack_of_order(thread, slot) ? entry_on_own_stack(thread, slot, body)
                                                      : entry_on_other_stack(thread, slot, body);
     thread_publish(thread);
@@ -518,7 +523,7 @@ static void lose_order(struct thread *thread, struct record *returned)
     }
 }
 
-FROM_ASSEMBLY void umbra_slow_exit(struct record *record, uint64_t *slot)
+FROM_ASSEMBLY void umbra_slow_exit(struct record *record, uintptr_t *slot)
 {
     struct thread *thread = thread_current();
     uint64_t ticks = session_ticks(), clock = times_are_of(record) ? ticks_now() : 0;
@@ -541,11 +546,11 @@ FROM_ASSEMBLY void umbra_slow_exit(struct record *record, uint64_t *slot)
     suspend(thread, slot, __builtin_frame_address(0), ticks);
     thread->times.clock = clock;
     if (record_owner(record) == &thread->own && record_is_parked(record) &&
-        record->parked == (uint64_t)slot)
+        record->parked == (uintptr_t)slot)
         lose_order(thread, record);
     if (is_unordered(thread, record))
         exit_on_other_stack(thread, record);
-    else if (record_slot(record) == (uint64_t)slot)
+    else if (record_slot(record) == (uintptr_t)slot)
         exit_on_own_stack(thread, record);
     thread_publish(thread);
 }

@@ -21,10 +21,10 @@ struct destination {
 };
 
 /* slot: the stack pointer at the function's entry; body: as in image_manifest.h. */
-FROM_ASSEMBLY struct destination umbra_slow_entry(uint64_t *slot, uint64_t body);
+FROM_ASSEMBLY struct destination umbra_slow_entry(uintptr_t *slot, uint64_t body);
 
 /* The call that had this record has returned; *slot holds the true return address again. */
-FROM_ASSEMBLY void umbra_slow_exit(struct record *record, uint64_t *slot);
+FROM_ASSEMBLY void umbra_slow_exit(struct record *record, uintptr_t *slot);
 
 /* A record of the own stack's, for a call with this slot; null if there is none. */
 struct record *slow_path_push(struct thread *thread, uint64_t slot);
@@ -35,13 +35,13 @@ struct trace_node *slow_path_context_elsewhere(struct thread *thread, uint64_t s
 
 /* The record of the call whose return address is, or was, at `own`; null if none is known. slot: the stack pointer,
    or below it. */
-struct record *slow_path_record_of(struct thread *thread, uint64_t *slot, uint64_t own);
+struct record *slow_path_record_of(struct thread *thread, uintptr_t *slot, uint64_t own);
 
-bool slow_path_on_own_stack(const struct thread *thread, const uint64_t *slot);
+bool slow_path_on_own_stack(const struct thread *thread, const uintptr_t *slot);
 
 /* The state to work with, suspended; null if this hook has to pass through. frame: rbp of the slow
    path; is_call: what passes is a call that is recorded nowhere else. */
-struct thread *slow_path_enter(uint64_t *slot, const uint64_t *frame, uint64_t ticks, bool is_call);
+struct thread *slow_path_enter(uintptr_t *slot, const uintptr_t *frame, uint64_t ticks, bool is_call);
 
 /* Returns the hook that calls into the body's image go through from now on. */
 FROM_ASSEMBLY void *umbra_first_call(uint64_t body);

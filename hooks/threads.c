@@ -237,7 +237,7 @@ static struct thread *state_for_new_thread(uint32_t tid)
 
 static bool thread_set_up(struct thread *thread, uint32_t tid)
 {
-    uint64_t here = (uint64_t)__builtin_frame_address(0);
+    uint64_t here = (uintptr_t)__builtin_frame_address(0);
     struct stack_bounds bounds = system_own_stack(here);
     uint32_t ordinal = __atomic_add_fetch(&session.header->thread_count, 1, __ATOMIC_RELAXED);
 

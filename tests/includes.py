@@ -5,7 +5,8 @@
 The picture and the exceptions are the fenced blocks `rooms` and `exceptions` of
 TREE/docs/architecture.md, which says what they mean. A room has rooms of its own if there is a block
 that begins with its path, as `rewriter/elf`. What is judged are units: NAME.c and NAME.h of a folder
-are one. A folder linux/ or windows/, in a room or beside the rooms, is no room:
+are one. A folder linux/ or windows/, in a room or beside the rooms, is no room, nor is that of a processor, x86_64/ or
+i386/, nor none/, of what one of them has not got:
 
     linux/NAME.c    with a NAME.h in a room     is of that header's unit, and so in its room
                     with a NAME.h beside it     is a helper, with that header. In a room, it is of that
@@ -22,7 +23,7 @@ import os
 import re
 import sys
 
-PLATFORMS = {'linux', 'windows'}
+PLATFORMS = {'linux', 'windows', 'x86_64', 'i386', 'none'}  # and processors, and neither
 APART = {'.git', 'build'}
 PROGRAMS = 'tests/programs/'  # to be tested, not ours: what these include is not looked at
 INCLUDE = re.compile(r'\s*#\s*include\s*"([^"]+)"')
@@ -137,7 +138,8 @@ class Tree:
     def resolve(self, path, number, name):
         beside = os.path.normpath(os.path.join(os.path.dirname(path), name))
         part = path.split('/')[0]
-        of_platform = [f'{part}/{platform}/{name}' for platform in sorted(PLATFORMS)]
+        of_platform = [other for other in self.files if other.startswith(part + '/') and self.is_of_platform(other)
+                       and os.path.basename(other) == name]
         for candidates in [name], [beside], of_platform:
             found = [candidate for candidate in candidates if candidate in self.present]
             if found:

@@ -14,16 +14,8 @@
  *
  *      record = thunk + K for every thunk, so one description of the frame serves them all.
  *
- * A thunk, entered by a jump with rsp just above the return-address slot S (rsp = S + 8):
- *
- *      +0   call [record.body]       writes T = thunk + 6 into S: the swizzle
- *      +6   push [record.ret]        S holds the true return address again
- *     +12   mov  [rsp - 16], rax
- *     +17   lea  rax, [record]
- *     +24   jmp  [record 0.body]     the exit hook, which ends in `ret`
- *
- * On Windows the exit hook begins with that push, and rsp is S + 8 all through the thunk: one
- * description serves each of its instructions, and a thread can be stopped at any of them.
+ * thunk_layout.h, one a processor, has a thunk's code, and how far T is behind its start: T is what the thunk's
+ * `call` writes into the slot S, the swizzle.
  *
  * A record:
  *
@@ -64,6 +56,7 @@
 #define UMBRA_THUNKSTASH_LAYOUT_H
 
 #include "block_layout.h"
+#include "thunk_layout.h"
 
 #define THUNK_SIZE       64
 #define BLOCK_LAST       (BLOCK_THUNKS - 2) /* the last record of use */
@@ -71,7 +64,6 @@
 #define BLOCK_SIZE       (2 * BLOCK_CODE_SIZE)
 #define STASH_RANGE_SIZE (STASH_BLOCKS * BLOCK_SIZE)
 #define RECORD_DISTANCE  (BLOCK_CODE_SIZE - THUNK_OFFSET) /* K */
-#define THUNK_RETURN     6                                /* T - thunk */
 
 #define SLOT_FREE      0xffffffffffffffff
 #define SLOT_PARKED    0

@@ -25,7 +25,7 @@ void *pages_take_wiped_on_fork(uint64_t size);
    records. code: what they are mapped from, as the platform has it. False: there is no room. */
 bool pages_map_block(char *block, void *code);
 
-/* What is at this address, which may be none. False: nothing is mapped there, or the kernel does
+/* The word of the processor's at this address, which may be none. False: nothing is mapped there, or the kernel does
    not let us look. */
 bool pages_read(uint64_t address, uint64_t *value);
 

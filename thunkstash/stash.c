@@ -66,7 +66,7 @@ static struct record *block_records(uint32_t block)
 
 static uint32_t block_of(const struct record *record)
 {
-    return (uint32_t)(((uint64_t)record - (uint64_t)range) / BLOCK_SIZE);
+    return (uint32_t)(((uintptr_t)record - (uintptr_t)range) / BLOCK_SIZE);
 }
 
 static bool block_map(uint32_t block)
@@ -114,7 +114,7 @@ static void block_begin(uint32_t block, struct stash *stash)
     for (uint32_t i = 1; i <= BLOCK_LAST; i++)
         records[i] = (struct record){.slot = SLOT_FREE, .node = stash->root};
     records[0] = (struct record){
-        .body = (uint64_t)exit_hook, .slot = SLOT_FREE, .owner = stash, .node = stash->root};
+        .body = (uintptr_t)exit_hook, .slot = SLOT_FREE, .owner = stash, .node = stash->root};
     records[BLOCK_LAST + 1].slot = 0;
     links[block] = (struct block_links){.before = stash->last_block, .session = stash->session};
     if (stash->last_block) {
@@ -146,7 +146,7 @@ bool stash_prepare(char *reserved, void *thunks)
 
 uint64_t stash_range(void)
 {
-    return (uint64_t)range;
+    return (uintptr_t)range;
 }
 
 void stash_set_exit_hook(void (*hook)(void))
@@ -195,11 +195,11 @@ uint32_t record_session(const struct record *record)
 
 struct record *record_of_return(uint64_t address)
 {
-    uint64_t thunk = address - THUNK_RETURN, offset = thunk - THUNK_OFFSET - (uint64_t)range;
+    uint64_t thunk = address - THUNK_RETURN, offset = thunk - THUNK_OFFSET - (uintptr_t)range;
 
     if (offset >= STASH_RANGE_SIZE || offset % BLOCK_SIZE >= BLOCK_CODE_SIZE || offset % THUNK_SIZE)
         return NULL;
-    return (struct record *)(thunk + RECORD_DISTANCE);
+    return (struct record *)(uintptr_t)(thunk + RECORD_DISTANCE);
 }
 
 /* No thunk goes through a bridge. */
@@ -263,7 +263,7 @@ void stash_settle(struct stash *stash)
         struct record *below = next_below(top);
 
         if (is_bridge(top)) {
-            stash->bridge = (struct record *)top->ret;
+            stash->bridge = (struct record *)(uintptr_t)top->ret;
             top->slot = SLOT_FREE;
         }
         top = below;
@@ -333,7 +333,7 @@ static void put_bridge(struct stash *stash, struct record *at)
 
     __atomic_store_n(&at->slot, SLOT_FREE, __ATOMIC_RELEASE);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    at->ret = (uint64_t)stash->bridge;
+    at->ret = (uintptr_t)stash->bridge;
     at->body = 0;
     at->node = top->node;
     at->weight = stash_depth(stash);
@@ -444,5 +444,5 @@ void stash_each(struct stash *stash, void (*visit)(struct record *, void *), voi
 void stash_change_exit_hook(struct stash *stash, void (*hook)(void))
 {
     for (uint32_t block = stash->first_block; block; block = links[block - 1].behind)
-        __atomic_store_n(&block_records(block - 1)->body, (uint64_t)hook, __ATOMIC_RELEASE);
+        __atomic_store_n(&block_records(block - 1)->body, (uintptr_t)hook, __ATOMIC_RELEASE);
 }

@@ -13,24 +13,9 @@
 #include <stdint.h>
 
 #include "thunkstash/layout.h"
+#include "thunkstash/record.h"
 
 struct trace_node;
-struct stash;
-
-struct record {
-    uint64_t ret;            /* the true return address */
-    uint64_t body;           /* where the thunk's call goes */
-    uint64_t t0;             /* ticks at entry; negative: not timed, the tick at entry */
-    uint64_t slot;           /* of the return address, + SLOT_BIAS; else no live invocation */
-    struct trace_node *node; /* the invocation's context */
-    uint64_t weight;         /* of a timed one: calls that it stands for */
-    uint64_t mark;           /* MARK_…: what of it was counted */
-    union {
-        struct record *below; /* caller's record, on a stash without order; null if unknown */
-        struct stash *owner;  /* in a sentinel */
-        uint64_t parked;      /* of a parked record: what its slot was */
-    };
-};
 
 /*
  * ordered: on the thread's own stack; records are in the order of their slots.
@@ -132,7 +117,7 @@ static inline uint64_t record_slot(const struct record *record)
 
 static inline uint64_t record_thunk(const struct record *record)
 {
-    return (uint64_t)record - RECORD_DISTANCE;
+    return (uintptr_t)record - RECORD_DISTANCE;
 }
 
 /* Ordered: how many invocations there are up to the top, in a slow path. */
@@ -140,7 +125,5 @@ uint32_t stash_depth(const struct stash *stash);
 
 /* Calls visit for every record of the stash but sentinels and bridges, live or not. */
 void stash_each(struct stash *stash, void (*visit)(struct record *record, void *with), void *with);
-
-_Static_assert(sizeof(struct record) == THUNK_SIZE, "a record has its thunk's stride");
 
 #endif

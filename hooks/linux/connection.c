@@ -250,7 +250,7 @@ static void *map_shared(struct memory_span *span, long file, uint64_t size, uint
 {
     void *pages = pages_reserve_shared(file, size);
 
-    *span = (struct memory_span){(uint64_t)pages, (uint64_t)pages + size};
+    *span = (struct memory_span){(uintptr_t)pages, (uintptr_t)pages + size};
     if (pages)
         pages_keep_from_children(pages, size);
     if (!pages || pages_commit(pages, front))
@@ -365,8 +365,9 @@ static bool find_ahead(uint64_t part, uint64_t size)
     if (part - span->start >= span->end - span->start || ahead <= size)
         return false;
     ahead = ahead < span->end - part ? ahead : span->end - part;
-    if (!pages_populate((void *)part, ahead) &&
-        (!pages_commit((void *)part, ahead) || !pages_populate((void *)part, ahead)))
+    if (!pages_populate((void *)(uintptr_t)part, ahead) &&
+        (!pages_commit((void *)(uintptr_t)part, ahead) ||
+         !pages_populate((void *)(uintptr_t)part, ahead)))
         return false;
     found_pages_set(&found, part - span->start, ahead);
     return true;
@@ -380,9 +381,9 @@ static bool is_found(uint64_t part, uint64_t size)
 
 bool connection_claim(void *part, uint64_t size, uint32_t at)
 {
-    return is_found((uint64_t)part, size) || find_ahead((uint64_t)part, size) ||
+    return is_found((uintptr_t)part, size) || find_ahead((uintptr_t)part, size) ||
            pages_touch(part, size, at) ||
-           (pages_commit(part, size_to_commit((uint64_t)part, size)) &&
+           (pages_commit(part, size_to_commit((uintptr_t)part, size)) &&
             pages_touch(part, size, at));
 }
 

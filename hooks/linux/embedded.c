@@ -28,11 +28,11 @@ static enum { WAITING, BEGINNING, BEGUN, GIVEN_UP } state;
 static uint32_t tries;
 
 /* The kernel puts its auxiliary vector behind the environment. */
-static const uint64_t *behind(char *const *environment)
+static const uintptr_t *behind(char *const *environment)
 {
     while (*environment)
         environment++;
-    return (const uint64_t *)(environment + 1);
+    return (const uintptr_t *)(environment + 1);
 }
 
 /*

@@ -1,33 +1,11 @@
 #include "hooks/hook_word.h"
 
+#include "hooks/linux/copy_words.h"
 #include "hooks/memory.h"
 #include "hooks/session.h"
-#include "hooks/thread_slot.h"
 #include "thunkstash/linux/linux_pages.h"
-#include "trace/frame_format.h"
 
 #define MOST_PAGES 4096
-
-extern void umbra_site(void) __attribute__((visibility("hidden")));
-extern void umbra_site_by_stub(void) __attribute__((visibility("hidden")));
-extern void umbra_wait_is_over(void) __attribute__((visibility("hidden")));
-
-/* Words that say that nothing is to be counted in copies. */
-static uint64_t idle_words_offset(void)
-{
-    return frame_words_offset() + sizeof(struct frame_words);
-}
-
-/* A site that is under way, as in what a signal handler of a child has interrupted, goes on with
-   `words`, and what times a system call with `on_wait`: they are never 0 any more. */
-static void set_sites(struct trace_header *header, void (*on_site)(void), uint64_t words,
-                      bool is_recorded)
-{
-    header->on_site = (uint64_t)on_site;
-    header->on_wait = (uint64_t)umbra_wait_is_over;
-    header->words = words;
-    header->frames = is_recorded ? words : 0;
-}
 
 extern void umbra_record_unless_paused(void) __attribute__((visibility("hidden")));
 
@@ -62,16 +40,13 @@ void hook_words_begin(void *entry)
     uint32_t paused;
 
     umbra_session_entry = entry;
-    if (session.is_adaptive)
-        set_sites(header, umbra_site, frame_words_offset(), true);
-    else
-        set_sites(header, umbra_site_by_stub, idle_words_offset(), true);
+    copy_words_set(header, session.is_adaptive, true);
     header->waits = session.is_sampled;
-    __atomic_store_n(&header->entry, (uint64_t)entry, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&header->entry, (uintptr_t)entry, __ATOMIC_SEQ_CST);
     do {
         paused = __atomic_load_n(&header->paused, __ATOMIC_SEQ_CST);
         __atomic_store_n(&header->frames, paused ? 0 : header->words, __ATOMIC_SEQ_CST);
-        __atomic_store_n(&header->hook, paused ? 0 : (uint64_t)entry, __ATOMIC_SEQ_CST);
+        __atomic_store_n(&header->hook, paused ? 0 : (uintptr_t)entry, __ATOMIC_SEQ_CST);
     } while (__atomic_load_n(&header->paused, __ATOMIC_SEQ_CST) != paused);
 }
 
@@ -79,7 +54,7 @@ static bool share(uint64_t page)
 {
     void *trace = pages_map_again(session.page, IMAGE_HOOK_PAGE);
 
-    return trace && pages_replace((void *)page, trace, IMAGE_HOOK_PAGE);
+    return trace && pages_replace((void *)(uintptr_t)page, trace, IMAGE_HOOK_PAGE);
 }
 
 /* What a page has that the trace does not lie over. */
@@ -87,8 +62,8 @@ static void fill_private(char *page, bool is_recorded)
 {
     struct trace_header *header = (struct trace_header *)page;
 
-    set_sites(header, umbra_site_by_stub, idle_words_offset(), is_recorded);
-    __atomic_store_n(&header->hook, is_recorded ? (uint64_t)umbra_record_unless_paused : 0,
+    copy_words_set(header, false, is_recorded);
+    __atomic_store_n(&header->hook, is_recorded ? (uintptr_t)umbra_record_unless_paused : 0,
                      __ATOMIC_RELEASE);
 }
 
@@ -100,7 +75,7 @@ static void make_private(uint64_t page, bool is_recorded)
     if (!own)
         return;
     fill_private(own, is_recorded);
-    pages_replace((void *)page, own, IMAGE_HOOK_PAGE);
+    pages_replace((void *)(uintptr_t)page, own, IMAGE_HOOK_PAGE);
 }
 
 /* False: there is no room to remember it. */
@@ -119,24 +94,25 @@ static bool remember(uint64_t page)
 
 void hook_word_bind(struct image_header *image, void *hook)
 {
-    uint64_t *word = (uint64_t *)((uint64_t)image - image->header_rva + image->hook_rva);
-    uint64_t page = (uint64_t)word - IMAGE_HOOK_IN_PAGE;
+    uint64_t *word =
+        (uint64_t *)(uintptr_t)((uintptr_t)image - image->header_rva + image->hook_rva);
+    uint64_t page = (uintptr_t)word - IMAGE_HOOK_IN_PAGE;
 
     if (hook && remember(page) && share(page)) {
         trace_created = session.header->created_ns;
         return;
     }
-    fill_private((char *)page, hook != NULL);
+    fill_private((char *)(uintptr_t)page, hook != NULL);
 }
 
 static bool is_of_trace(uint64_t page, uint64_t created)
 {
-    const struct trace_header *header = (const struct trace_header *)page;
+    const struct trace_header *header = (const struct trace_header *)(uintptr_t)page;
     uint64_t magic, found;
 
-    return pages_read((uint64_t)header->magic, &magic) &&
+    return pages_copy((uintptr_t)header->magic, &magic, sizeof(magic)) &&
            memcmp(&magic, TRACE_MAGIC, sizeof(magic)) == 0 &&
-           pages_read((uint64_t)&header->created_ns, &found) && found == created;
+           pages_copy((uintptr_t)&header->created_ns, &found, sizeof(found)) && found == created;
 }
 
 /* Where there is no room for any of it, the word remains the parent's. */
@@ -147,7 +123,7 @@ void hook_words_begin_in_child(void)
     uint32_t count = page_count;
 
     if (!is_running && place)
-        make_private((uint64_t)place, false); /* nothing is to hold the parent's memory */
+        make_private((uintptr_t)place, false); /* nothing is to hold the parent's memory */
     page_count = 0;
     trace_created = is_running ? session.header->created_ns : 0;
     for (uint32_t i = 0; i < count; i++) {

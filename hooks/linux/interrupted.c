@@ -14,7 +14,7 @@ uint64_t umbra_handler_return = 1;
 /* What the kernel puts there begins so; where it does not, the address need not be looked at. */
 static bool may_be_context(const struct thread *thread, const ucontext_t *context)
 {
-    return (uint64_t)(context + 1) - thread->own_low < thread->own_size &&
+    return (uintptr_t)(context + 1) - thread->own_low < thread->own_size &&
            context->uc_flags < MOST_FLAGS && !context->uc_link;
 }
 
@@ -37,7 +37,7 @@ static bool learn_signal_return(uint64_t address)
     return true;
 }
 
-struct trace_node *interrupted_context(const struct thread *thread, const uint64_t *slot)
+struct trace_node *interrupted_context(const struct thread *thread, const uintptr_t *slot)
 {
     const ucontext_t *context = (const ucontext_t *)(slot + 1);
     uint64_t instruction, pointer;

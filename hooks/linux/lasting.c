@@ -20,7 +20,7 @@ static uint32_t image_count;
 /* glibc has addresses there by now, musl still has them as linked, less the bias. */
 static const char *pointer(const struct dl_phdr_info *info, uint64_t value)
 {
-    return (const char *)(value < info->dlpi_addr ? value + info->dlpi_addr : value);
+    return (const char *)(uintptr_t)(value < info->dlpi_addr ? value + info->dlpi_addr : value);
 }
 
 static const char *base_name(const char *path)
@@ -57,7 +57,7 @@ static int add(struct dl_phdr_info *info, size_t size, void *with)
         uint64_t start = info->dlpi_addr + segment->p_vaddr;
 
         if (segment->p_type == PT_DYNAMIC)
-            image.dynamic = (const void *)start;
+            image.dynamic = (const void *)(uintptr_t)start;
         if (segment->p_type != PT_LOAD)
             continue;
         image.start = start < image.start ? start : image.start;

@@ -42,7 +42,7 @@ struct walk {
 
 static struct memory_span agent_image(void)
 {
-    return (struct memory_span){(uint64_t)__ehdr_start, (uint64_t)umbra_stash + STASH_RANGE_SIZE};
+    return (struct memory_span){(uintptr_t)__ehdr_start, (uintptr_t)umbra_stash + STASH_RANGE_SIZE};
 }
 
 /* What was added to the image that this may be the header of; none if it is no header. */
@@ -126,7 +126,7 @@ static bool walk_memory(struct walk *walk, void (*visit)(struct walk *, uint64_t
 static void count(struct walk *walk, uint64_t start, uint64_t size, bool is_own)
 {
     if (is_own)
-        pages_unlock((void *)start, size);
+        pages_unlock((void *)(uintptr_t)start, size);
     else
         walk->counted += size;
 }
@@ -149,13 +149,13 @@ static bool is_within_limit(const struct walk *walk)
 {
     struct rlimit limit;
 
-    return !syscall_failed(SYSCALL2(getrlimit, RLIMIT_MEMLOCK, &limit)) &&
+    return !syscall_failed(SYSCALL_LIMIT(RLIMIT_MEMLOCK, &limit)) &&
            walk->counted / PAGE <= limit.rlim_cur / PAGE;
 }
 
 static bool is_future_locked(void)
 {
-    long page = SYSCALL6(mmap, 0, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    long page = SYSCALL_MAP(0, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     bool is_locked = syscall_failed(page) || pages_are_locked((const void *)page);
 
     if (!syscall_failed(page))
@@ -211,7 +211,7 @@ void locked_memory_begin(void)
     if (!pages_are_locked(umbra_stash))
         return;
     pages_keep_unlocked();
-    pages_unlock((void *)image.start, image.end - image.start);
+    pages_unlock((void *)(uintptr_t)image.start, image.end - image.start);
 }
 
 #pragma weak __errno_location

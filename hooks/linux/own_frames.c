@@ -27,7 +27,7 @@ static uint32_t last_before(const struct frame_index *index, int64_t distance)
 
 const void *own_frame(const struct frame_index *index, uint64_t where, struct frame_bases *bases)
 {
-    uint64_t begin = (uint64_t)index;
+    uint64_t begin = (uintptr_t)index;
     uint32_t place = last_before(index, (int64_t)(where - begin));
     const struct frame *frame;
     uint64_t function;
@@ -35,7 +35,8 @@ const void *own_frame(const struct frame_index *index, uint64_t where, struct fr
     if (place == index->count)
         return NULL;
     function = begin + (uint64_t)(int64_t)index->entries[place].code;
-    frame = (const struct frame *)(begin + (uint64_t)(int64_t)index->entries[place].frame);
+    frame =
+        (const struct frame *)(uintptr_t)(begin + (uint64_t)(int64_t)index->entries[place].frame);
     if (where - function >= frame->size)
         return NULL;
     *bases = (struct frame_bases){.function = function};

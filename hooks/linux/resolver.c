@@ -30,7 +30,7 @@ struct exports {
 /* glibc has addresses there by now, musl still has them as linked, less the bias. */
 static const void *pointer(const struct dl_phdr_info *image, uint64_t value)
 {
-    return (const void *)(value < image->dlpi_addr ? value + image->dlpi_addr : value);
+    return (const void *)(uintptr_t)(value < image->dlpi_addr ? value + image->dlpi_addr : value);
 }
 
 static void read_dynamic(struct exports *exports, const struct dl_phdr_info *image,
@@ -109,6 +109,6 @@ bool resolver_set(void)
         return false;
     dl_iterate_phdr(look_in, &search);
     for (uint32_t i = 0; i < search.count; i++)
-        ((set_resolver_fn *)search.found[i])(generated_true_location);
+        ((set_resolver_fn *)(uintptr_t)search.found[i])(generated_true_location);
     return search.count > 0;
 }

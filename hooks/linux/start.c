@@ -8,9 +8,8 @@
 #include "hooks/generated.h"
 #include "hooks/guard.h"
 #include "hooks/lasting.h"
-#include "hooks/linux/attachment.h"
 #include "hooks/linux/locked_memory.h"
-#include "hooks/linux/maps.h"
+#include "hooks/linux/thunk_code.h"
 #include "hooks/linux/trust.h"
 #include "hooks/memory.h"
 #include "hooks/resolver.h"
@@ -18,48 +17,10 @@
 #include "thunkstash/linux/syscalls.h"
 #include "thunkstash/stash.h"
 
-#define PATH_SIZE 4096
-
 /* entry.S: may images be registered? Zero until the agent itself is relocated and set up. */
 int umbra_ready __attribute__((visibility("hidden")));
 
-extern const char umbra_thunk_code[] __attribute__((visibility("hidden")));
 extern char umbra_stash[STASH_RANGE_SIZE] __attribute__((visibility("hidden")));
-
-struct own_file {
-    uint64_t address;
-    uint64_t offset;
-    char path[PATH_SIZE];
-};
-
-static bool find_own_file(const struct mapping *mapping, void *with)
-{
-    struct own_file *own = with;
-
-    if (own->address >= mapping->end)
-        return true;
-    if (own->address >= mapping->start) {
-        own->offset = mapping->offset + (own->address - mapping->start);
-        text_copy(own->path, sizeof(own->path), mapping->path);
-    }
-    return false;
-}
-
-/* The thunks, out of the agent's own file. */
-static void *map_thunks(void)
-{
-    static struct own_file own;
-    void *mapped = attachment_thunks();
-    struct guard guard;
-
-    if (mapped)
-        return mapped;
-    guard = guard_take();
-    own.address = (uint64_t)umbra_thunk_code;
-    maps_each(find_own_file, &own);
-    guard_release(guard);
-    return pages_map_file(own.path, own.offset, BLOCK_CODE_SIZE);
-}
 
 static void look_at_images(void)
 {
@@ -91,7 +52,7 @@ bool agent_begin_in(char *const *environment)
     locked_memory_begin();
     if (!guard_prepare())
         return false;
-    if (agent_life_begin(environment, umbra_stash, map_thunks()))
+    if (agent_life_begin(environment, umbra_stash, thunk_code()))
         look_at_images();
     else if (required && text_equal(required, "1"))
         refuse(AGENT_LIFE_REFUSAL);
@@ -152,7 +113,7 @@ static const struct link_map *image_at(const void *address)
     const struct link_map *found = NULL;
 
     for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next)
-        if (map->l_addr <= (uint64_t)address && (!found || map->l_addr > found->l_addr))
+        if (map->l_addr <= (uintptr_t)address && (!found || map->l_addr > found->l_addr))
             found = map;
     return found;
 }
@@ -172,7 +133,7 @@ static bool is_preinit(void)
 
 bool agent_begin_early(void)
 {
-    const uint64_t *stack;
+    const uintptr_t *stack;
 
     if (!umbra_ready && !is_begun && is_preinit()) {
         stack = __libc_stack_end;

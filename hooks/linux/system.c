@@ -7,6 +7,7 @@
 
 #include "hooks/linux/maps.h"
 #include "hooks/memory.h"
+#include "thread_pointer.h"
 #include "thunkstash/linux/syscalls.h"
 #include "thunkstash/stash.h"
 
@@ -104,7 +105,7 @@ static struct stack_bounds main_stack(const struct stack_search *search)
     struct rlimit limit;
     uint64_t most = 8ull << 30, low;
 
-    if (!syscall_failed(SYSCALL2(getrlimit, RLIMIT_STACK, &limit)) && limit.rlim_cur < most)
+    if (!syscall_failed(SYSCALL_LIMIT(RLIMIT_STACK, &limit)) && limit.rlim_cur < most)
         most = limit.rlim_cur;
     low = search->found.end > most ? search->found.end - most : 0;
     if (low < search->below_end)
@@ -122,9 +123,8 @@ static struct stack_bounds main_stack(const struct stack_search *search)
  */
 static struct stack_bounds thread_stack(const struct stack_search *search)
 {
-    uint64_t descriptor, low = search->found.start;
+    uint64_t descriptor = thread_pointer(), low = search->found.start;
 
-    __asm__("mov %%fs:0, %0" : "=r"(descriptor));
     if (!search->below_is_guard || search->below_end != low || descriptor <= search->pointer ||
         descriptor > search->found.end)
         return (struct stack_bounds){0, 0};
@@ -145,7 +145,7 @@ uint64_t system_address_limit(void)
 {
     struct rlimit limit;
 
-    return syscall_failed(SYSCALL2(getrlimit, RLIMIT_AS, &limit)) ? UINT64_MAX : limit.rlim_cur;
+    return syscall_failed(SYSCALL_LIMIT(RLIMIT_AS, &limit)) ? UINT64_MAX : limit.rlim_cur;
 }
 
 bool system_on_signal_stack(uint64_t pointer)
@@ -153,7 +153,7 @@ bool system_on_signal_stack(uint64_t pointer)
     stack_t stack;
 
     return !syscall_failed(SYSCALL2(sigaltstack, 0, &stack)) && !(stack.ss_flags & SS_DISABLE) &&
-           pointer - (uint64_t)stack.ss_sp < stack.ss_size;
+           pointer - (uintptr_t)stack.ss_sp < stack.ss_size;
 }
 
 /* Where the file cannot be read, nobody is known to trace. */

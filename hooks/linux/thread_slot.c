@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "trace/embedded_agent.h"
 #include "trace/frame_format.h"
@@ -32,7 +31,7 @@ void thread_set_current(struct thread *thread)
 
 static void value_is_destroyed(void *thread)
 {
-    notice_end(thread, (uint64_t)__builtin_frame_address(0));
+    notice_end(thread, (uintptr_t)__builtin_frame_address(0));
 }
 
 static void lane_is_destroyed(void *value)
@@ -75,26 +74,4 @@ void thread_end_watch(struct thread *thread)
 void thread_slot_release(const struct thread *thread)
 {
     (void)thread; /* it went with the thread */
-}
-
-struct frame_words *frame_words(void)
-{
-    return &umbra_thread.frames;
-}
-
-struct frame_counts *frame_counts(void)
-{
-    uint64_t self;
-
-    __asm__("mov %%fs:0, %0" : "=r"(self));
-    return (struct frame_counts *)(self + FRAME_COUNTS_AT);
-}
-
-/* Before a static program has its thread-local storage, too. */
-uint64_t frame_words_offset(void)
-{
-    uint64_t offset;
-
-    __asm__("mov umbra_thread@gottpoff(%%rip), %0" : "=r"(offset));
-    return offset + offsetof(struct thread_words, frames);
 }

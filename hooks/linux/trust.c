@@ -15,7 +15,7 @@
 #define MOST_WORDS 128 /* of an auxiliary vector; Linux 6 has 50 */
 #define DUMPABLE   1   /* by its user; 2 is by root alone */
 
-bool trust_vector(const uint64_t *vector)
+bool trust_vector(const uintptr_t *vector)
 {
     for (; vector[0] != AT_NULL; vector += 2)
         if (vector[0] == AT_SECURE)
@@ -25,7 +25,7 @@ bool trust_vector(const uint64_t *vector)
 
 bool trust_start(void)
 {
-    uint64_t vector[MOST_WORDS + 2] = {0};
+    uintptr_t vector[MOST_WORDS + 2] = {0};
     long file = SYSCALL4(openat, AT_FDCWD, "/proc/self/auxv", O_RDONLY | O_CLOEXEC, 0);
 
     if (syscall_failed(file))

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 /* Is AT_SECURE 0 in this auxiliary vector (pairs of type and value, up to AT_NULL)? */
-bool trust_vector(const uint64_t *vector);
+bool trust_vector(const uintptr_t *vector);
 
 /* Is AT_SECURE 0 in this process's vector, by /proc? False also where that cannot be read: there is
    no /proc, or the process is not dumpable. */

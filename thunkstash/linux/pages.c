@@ -28,7 +28,7 @@ static char *spare; /* null: none, or in use */
 
 static void *map(uint64_t size, int protection, int flags, long file, uint64_t offset)
 {
-    long result = SYSCALL6(mmap, 0, size, protection, flags, file, offset);
+    long result = SYSCALL_MAP(0, size, protection, flags, file, offset);
 
     return syscall_failed(result) ? NULL : (void *)result;
 }
@@ -134,13 +134,6 @@ void *pages_reserve_shared(long file, uint64_t size)
     if (pages)
         own_memory_add(pages, size);
     return pages;
-}
-
-bool pages_map_block(char *block, void *code)
-{
-    return !syscall_failed(
-               SYSCALL5(mremap, code, 0, BLOCK_CODE_SIZE, MREMAP_MAYMOVE | MREMAP_FIXED, block)) &&
-           pages_commit(block + BLOCK_CODE_SIZE, BLOCK_CODE_SIZE);
 }
 
 const void *pages_map_readable(long file, uint64_t size)
@@ -252,7 +245,7 @@ bool pages_populate(void *pages, uint64_t size)
 
 bool pages_copy(uint64_t address, void *copy, uint64_t size)
 {
-    struct iovec to = {copy, size}, from = {(void *)address, size};
+    struct iovec to = {copy, size}, from = {(void *)(uintptr_t)address, size};
     long pid = SYSCALL0(getpid);
 
     return SYSCALL6(process_vm_readv, pid, &to, 1, &from, 1, 0) == (long)size;
@@ -260,7 +253,12 @@ bool pages_copy(uint64_t address, void *copy, uint64_t size)
 
 bool pages_read(uint64_t address, uint64_t *value)
 {
-    return pages_copy(address, value, sizeof(*value));
+    uintptr_t word;
+
+    if (!pages_copy(address, &word, sizeof(word)))
+        return false;
+    *value = word;
+    return true;
 }
 
 /* The kernel copies the set before it finds that this is no way to use it, as in pages_touch. */
@@ -268,6 +266,6 @@ bool pages_read_own(uint64_t address, uint64_t *value)
 {
     if (SYSCALL4(rt_sigprocmask, -1, address, 0, sizeof(*value)) != IS_WRONG)
         return false;
-    *value = *(volatile uint64_t *)address;
+    *value = *(volatile uintptr_t *)(uintptr_t)address;
     return true;
 }

@@ -13,26 +13,14 @@
 #include <stdint.h>
 #include <sys/syscall.h>
 
+#include "system_call.h"
+
 #define SYSCALLS_KNOWN 512
 #define NOT_PERMITTED  (-1) /* EPERM */
 
 /* From now on that call fails. Which calls: hooks/linux/confinement.h. */
 void syscall_forbid(long number) __attribute__((visibility("hidden")));
 bool syscall_is_forbidden(long number) __attribute__((visibility("hidden")));
-
-static inline long syscall_make(long number, long a, long b, long c, long d, long e, long f)
-{
-    register long r10 __asm__("r10") = d;
-    register long r8 __asm__("r8") = e;
-    register long r9 __asm__("r9") = f;
-    long result;
-
-    __asm__ volatile("syscall"
-                     : "=a"(result)
-                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-                     : "rcx", "r11", "memory");
-    return result;
-}
 
 static inline long syscall6(long number, long a, long b, long c, long d, long e, long f)
 {

@@ -11,7 +11,7 @@
  *
  * What each does before it goes on to the C library's, sampler_calls.c says.
  */
-#include "hooks/linux/calls.inc"
+#include "hooks/linux/x86_64/calls.inc"
 
 #define SIGURG         23
 #define PTRACE_TRACEME 0

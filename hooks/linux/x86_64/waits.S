@@ -2,7 +2,7 @@
  * Where copies go after a system call that took long: `jmp`, with the return address in rcx, since the
  * words below the stack pointer may be in use (rewriter/copy/wait_code.h).
  */
-#include "hooks/linux/hooks.inc"
+#include "hooks/linux/x86_64/hooks.inc"
 
 #define RED_ZONE 128
 

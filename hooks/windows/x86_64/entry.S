@@ -1,5 +1,5 @@
 /*
- * Entry and exit of every recorded call, as in linux/entry.S, which tells the way of a call, and
+ * Entry and exit of every recorded call, as in linux/x86_64/entry.S, which tells the way of a call, and
  * with the steps of entry.inc. What is different here:
  *
  *   - The thread's state is found through a slot of the thread's environment block, gs.
@@ -32,10 +32,10 @@
     .intel_syntax noprefix
     .text
 
-#include "hooks/invocation.inc"
+#include "hooks/x86_64/invocation.inc"
 
 #define SLOT r8
-#include "hooks/entry.inc"
+#include "hooks/x86_64/entry.inc"
 
     .macro save_flags
     mov     rcx, rax

@@ -11,7 +11,7 @@
  * As the system call does, it keeps all but rax, rcx and r11, and the red zone. It leaves the address
  * of what is next in rcx.
  */
-#include "hooks/linux/hooks.inc"
+#include "hooks/linux/x86_64/hooks.inc"
 
     .globl  umbra_mlockall_call
     .type   umbra_mlockall_call, @function

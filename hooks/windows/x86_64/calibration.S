@@ -8,7 +8,7 @@
 #define ARGUMENT_LOW ecx
 
     .intel_syntax noprefix
-#include "hooks/calibration.inc"
+#include "hooks/x86_64/calibration.inc"
 
     .macro global name
     .globl  \name

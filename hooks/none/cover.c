@@ -1,6 +1,6 @@
 #include "hooks/cover.h"
 
-/* Blocks are marked in ELF images alone. */
+/* Blocks are marked in images of x86-64 Linux alone. */
 void cover_bind(const struct image_header *image)
 {
     (void)image;

@@ -47,10 +47,10 @@
  * exits with the new count in the slot (thunkstash/layout.h): a hook that never goes on was counted
  * either not at all or once.
  */
-#include "hooks/linux/hooks.inc"
+#include "hooks/linux/x86_64/hooks.inc"
 
 #define SLOT rsp
-#include "hooks/entry.inc"
+#include "hooks/x86_64/entry.inc"
 
     /* On to the body at once, with all registers as the stub left them. */
     .macro go_to_body

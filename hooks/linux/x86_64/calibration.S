@@ -8,7 +8,7 @@
 #define ARGUMENT_LOW edi
 
     .intel_syntax noprefix
-#include "hooks/calibration.inc"
+#include "hooks/x86_64/calibration.inc"
 
     .macro hidden_object name
     .globl  \name

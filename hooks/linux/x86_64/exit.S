@@ -1,8 +1,8 @@
 /* Exit of every recorded call: entry.S tells the way of a call, and what it costs. */
-#include "hooks/linux/hooks.inc"
+#include "hooks/linux/x86_64/hooks.inc"
 
 #define SLOT rsp
-#include "hooks/entry.inc"
+#include "hooks/x86_64/entry.inc"
 
 /* The note is again what it was when the record rcx began. Clobbers rax, rsi. */
     .macro restore_note

@@ -7,7 +7,7 @@
  *
  * Every register is kept. Flags are dead at calls.
  */
-#include "hooks/linux/hooks.inc"
+#include "hooks/linux/x86_64/hooks.inc"
 
 #define CALL_SIZE 5
 

@@ -7,7 +7,7 @@
  * So the C library's function is called from where the program calls it, and is recorded so if it is
  * hooked. Where that function is is looked up once.
  */
-#include "hooks/linux/calls.inc"
+#include "hooks/linux/x86_64/calls.inc"
 
 #include <sys/syscall.h>
 
