@@ -7,7 +7,8 @@
 #include "thunkstash/pages.h"
 
 #define FIRST_TABLE_SIZE 512       /* entries: one page */
-#define LEAST_ROOM       (1 << 20) /* entries: folded nodes are as many as pairs of functions are */
+/* Entries: folded nodes are as many as pairs of functions are. */
+#define LEAST_ROOM       (sizeof(void *) == 8 ? 1 << 20 : 1 << 18)
 #define ROOM_FOR_A_NODE  4         /* entries a node of the limit, folded ones not counted */
 #define MOST_IF_LIMITED                                                                            \
     65536              /* nodes of a thread whose process may not have addresses as it likes */

@@ -145,7 +145,9 @@ uint64_t system_address_limit(void)
 {
     struct rlimit limit;
 
-    return syscall_failed(SYSCALL_LIMIT(RLIMIT_AS, &limit)) ? UINT64_MAX : limit.rlim_cur;
+    return syscall_failed(SYSCALL_LIMIT(RLIMIT_AS, &limit)) || limit.rlim_cur > UINTPTR_MAX
+               ? UINTPTR_MAX
+               : limit.rlim_cur;
 }
 
 bool system_on_signal_stack(uint64_t pointer)
