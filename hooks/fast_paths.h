@@ -10,7 +10,6 @@
 #ifndef UMBRA_HOOKS_FAST_PATHS_H
 #define UMBRA_HOOKS_FAST_PATHS_H
 
-#include "hooks/session.h"
 #include "hooks/thread.h"
 #include "trace/image_manifest.h"
 
@@ -74,8 +73,8 @@ static inline void fast_choose_gap(struct trace_node *node, struct record *recor
     node->next = number + node->gap;
 }
 
-/* Where a call goes on: its record's thunk, or the body itself (*is_thunk). 0: by the slow path. */
-static inline uintptr_t fast_entry(uintptr_t *slot, uintptr_t body, bool *is_thunk)
+/* While a process is recorded, with the timing that is its session's. Where a call goes on: its record's thunk, or the body itself (*is_thunk). 0: by the slow path. */
+static inline uintptr_t fast_entry(uintptr_t *slot, uintptr_t body, bool is_adaptive, bool *is_thunk)
 {
     struct thread *thread = thread_current();
     struct trace_node *node;
@@ -83,12 +82,12 @@ static inline uintptr_t fast_entry(uintptr_t *slot, uintptr_t body, bool *is_thu
     uint32_t number;
 
     if (!thread || (uintptr_t)slot - (uintptr_t)thread->stack_low >= (uintptr_t)thread->stack_size ||
-        session.has_events || *session_paused || thread->top->slot <= (uintptr_t)slot + SLOT_BIAS)
+        thread->top->slot <= (uintptr_t)slot + SLOT_BIAS)
         return 0;
     node = fast_context(thread, slot, body, thread->top->node->context);
-    if (!node || (session.is_adaptive && node->function & TRACE_FUNCTION_TIMED))
+    if (!node || (is_adaptive && node->function & TRACE_FUNCTION_TIMED))
         return 0;
-    if (session.is_adaptive && node->function & TRACE_FUNCTION_LEAF) {
+    if (is_adaptive && node->function & TRACE_FUNCTION_LEAF) {
         if ((int32_t)((uint32_t)node->calls + (uint32_t)node->passed + 1 - node->next) >= 0)
             return 0;
         node->passed++;
@@ -100,7 +99,7 @@ static inline uintptr_t fast_entry(uintptr_t *slot, uintptr_t body, bool *is_thu
         return 0;
     *is_thunk = true;
     number = (uint32_t)node->calls;
-    if (!session.is_adaptive) {
+    if (!is_adaptive) {
         record->t0 = fast_time(thread);
         return (uintptr_t)record_thunk(record);
     }
@@ -141,15 +140,15 @@ static inline void fast_add_timed(struct trace_node *node, uint64_t weight, uint
 }
 
 /* The call of this record has returned. False: the slow path is to count it. */
-static inline bool fast_exit(struct record *record)
+static inline bool fast_exit(struct record *record, bool is_adaptive)
 {
     struct thread *thread = thread_current();
     uint64_t ticks;
     uint32_t clock;
 
-    if (!thread || thread->top != record || session.has_events)
+    if (!thread || thread->top != record)
         return false;
-    if (session.is_adaptive && record->t0 & TRACE_TICK_FLAG) {
+    if (is_adaptive && record->t0 & TRACE_TICK_FLAG) {
         if (record->t0 != ((const struct trace_header *)thread->trace)->tick)
             return false;
         fast_count_exit(thread, record);
@@ -160,7 +159,7 @@ static inline bool fast_exit(struct record *record)
     ticks -= thread->stopped + record->t0;
     if ((int64_t)ticks < 0) /* a handler's slow path came after the clock was read */
         return false;
-    if (session.is_adaptive)
+    if (is_adaptive)
         fast_add_timed(record->node, record->weight, ticks, clock);
     else
         record->node->ticks += ticks;

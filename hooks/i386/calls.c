@@ -7,8 +7,12 @@
 #define OFF            5 /* from where a stub goes on that records nothing to its body */
 
 FROM_REGISTERS uintptr_t umbra_hook_of_call(uintptr_t body);
-FROM_REGISTERS uintptr_t umbra_entry_of_call(uintptr_t *slot, uintptr_t body);
-FROM_REGISTERS void umbra_exit_of_call(struct record *record, uintptr_t *slot);
+FROM_REGISTERS uintptr_t umbra_entry_exact(uintptr_t *slot, uintptr_t body);
+FROM_REGISTERS uintptr_t umbra_entry_adaptive(uintptr_t *slot, uintptr_t body);
+FROM_REGISTERS uintptr_t umbra_entry_slow(uintptr_t *slot, uintptr_t body);
+FROM_REGISTERS void umbra_end_exact(struct record *record, uintptr_t *slot);
+FROM_REGISTERS void umbra_end_adaptive(struct record *record, uintptr_t *slot);
+FROM_REGISTERS void umbra_end_slow(struct record *record, uintptr_t *slot);
 
 /* The hook that the call goes through. */
 FROM_REGISTERS uintptr_t umbra_hook_of_call(uintptr_t body)
@@ -17,20 +21,46 @@ FROM_REGISTERS uintptr_t umbra_hook_of_call(uintptr_t body)
 }
 
 /* Where the call goes on, with the program's eax and ecx on the stack: a thunk, or `off`. */
-FROM_REGISTERS uintptr_t umbra_entry_of_call(uintptr_t *slot, uintptr_t body)
+FROM_REGISTERS uintptr_t umbra_entry_slow(uintptr_t *slot, uintptr_t body)
 {
-    struct destination destination;
-    bool is_thunk;
-    uintptr_t fast = fast_entry(slot, body, &is_thunk);
+    struct destination destination = umbra_slow_entry(slot, body);
 
-    if (fast)
-        return fast - (is_thunk ? 0 : OFF);
-    destination = umbra_slow_entry(slot, body);
     return (uintptr_t)destination.address - (destination.is_thunk ? 0 : OFF);
 }
 
-FROM_REGISTERS void umbra_exit_of_call(struct record *record, uintptr_t *slot)
+static inline uintptr_t enter(uintptr_t *slot, uintptr_t body, bool is_adaptive)
 {
-    if (!fast_exit(record))
+    bool is_thunk;
+    uintptr_t fast = fast_entry(slot, body, is_adaptive, &is_thunk);
+
+    return fast ? fast - (is_thunk ? 0 : OFF) : umbra_entry_slow(slot, body);
+}
+
+FROM_REGISTERS uintptr_t umbra_entry_exact(uintptr_t *slot, uintptr_t body)
+{
+    return enter(slot, body, false);
+}
+
+FROM_REGISTERS uintptr_t umbra_entry_adaptive(uintptr_t *slot, uintptr_t body)
+{
+    return enter(slot, body, true);
+}
+
+FROM_REGISTERS void umbra_end_slow(struct record *record, uintptr_t *slot)
+{
+    umbra_slow_exit(record, slot);
+}
+
+FROM_REGISTERS void umbra_end_exact(struct record *record, uintptr_t *slot)
+{
+    if (!fast_exit(record, false))
         umbra_slow_exit(record, slot);
 }
+
+FROM_REGISTERS void umbra_end_adaptive(struct record *record, uintptr_t *slot)
+{
+    if (!fast_exit(record, true))
+        umbra_slow_exit(record, slot);
+}
+
+_Static_assert(offsetof(struct image_header, entry_hook) == 8, "linux/i386/calibration.S");

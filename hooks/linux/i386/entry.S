@@ -19,7 +19,7 @@
  * zone, so all that is kept is pushed. C keeps ebx, esi, edi and ebp; it is compiled without the x87 and
  * vector registers, in which results may be.
  *
- * Each call is a slow path (hooks/slow_paths.c), which knows all modes.
+ * What is usual is hooks/fast_paths.h, all else hooks/slow_paths.c.
  */
     .intel_syntax noprefix
     .text
@@ -85,32 +85,32 @@ umbra_enter:                                /* the same, for the agent itself */
     .cfi_endproc
     .size   umbra_enter_13, . - umbra_enter_13
 
-/* The hook of all calls that are recorded. */
-    hidden_function umbra_record_exact
-    .globl  umbra_record_adaptive, umbra_record_events, umbra_record_unless_paused
-    .hidden umbra_record_adaptive, umbra_record_events, umbra_record_unless_paused
-umbra_record_adaptive:
-umbra_record_events:
-umbra_record_unless_paused:
+/* A call while recording: C says where it goes on. */
+    .macro entry_hook name, entry
+    hidden_function \name
     .cfi_startproc
     .cfi_adjust_cfa_offset 8
     push_flags
     push_register edx
     lea     ecx, [esp + 16]
     mov     edx, eax
-    call    umbra_entry_of_call
+    call    \entry
     pop_register edx
     pop_flags
     jmp     eax
     .cfi_endproc
-    .size   umbra_record_exact, . - umbra_record_exact
+    .size   \name, . - \name
+    .endm
+
+    entry_hook umbra_record_exact, umbra_entry_exact
+    entry_hook umbra_record_adaptive, umbra_entry_adaptive
+    entry_hook umbra_record_events, umbra_entry_slow
+    /* Of images over whose hook word the trace could not be mapped (hook_word.h): slow paths look at `paused`. */
+    entry_hook umbra_record_unless_paused, umbra_entry_slow
 
 /* A recorded call has returned: eax = its record, the program's eax on the stack. */
-    hidden_function umbra_exit_exact
-    .globl  umbra_exit_adaptive, umbra_exit_events
-    .hidden umbra_exit_adaptive, umbra_exit_events
-umbra_exit_adaptive:
-umbra_exit_events:
+    .macro exit_hook name, end
+    hidden_function \name
     .cfi_startproc
     .cfi_adjust_cfa_offset 4
     push_register ecx
@@ -118,14 +118,19 @@ umbra_exit_events:
     push_register edx
     mov     ecx, eax
     lea     edx, [esp + 16]
-    call    umbra_exit_of_call
+    call    \end
     pop_register edx
     pop_flags
     pop_register ecx
     pop_register eax
     ret
     .cfi_endproc
-    .size   umbra_exit_exact, . - umbra_exit_exact
+    .size   \name, . - \name
+    .endm
+
+    exit_hook umbra_exit_exact, umbra_end_exact
+    exit_hook umbra_exit_adaptive, umbra_end_adaptive
+    exit_hook umbra_exit_events, umbra_end_slow
 
 /* Threads that exit() has cut off return here. */
     hidden_function umbra_exit_uncounted
