@@ -17,7 +17,7 @@ typedef void set_resolver_fn(uint64_t (*resolver)(uint64_t location));
  * What the dynamic linker looks symbols up in, DT_GNU_HASH:
  *
  *      | buckets | first symbol | bloom words | bloom shift |     4 bytes each
- *      | bloom: 8 bytes each | bucket: 4 bytes each | hash of each symbol from the first on |
+ *      | bloom: a word of the processor each | bucket: 4 bytes each | hash of each symbol from the first on |
  *
  * A bucket has the first of the symbols that share it; the lowest bit of a hash marks the last.
  */
@@ -61,7 +61,7 @@ static uint32_t hash_of(const char *name)
 static const ElfW(Sym) * find(const struct exports *exports, const char *name)
 {
     uint32_t hash = hash_of(name), bucket_count = exports->hash[0], first = exports->hash[1];
-    const uint32_t *buckets = exports->hash + 4 + 2 * exports->hash[2];
+    const uint32_t *buckets = exports->hash + 4 + sizeof(uintptr_t) / 4 * exports->hash[2];
     const uint32_t *chain = buckets + bucket_count;
     uint32_t index = bucket_count ? buckets[hash % bucket_count] : 0;
 
