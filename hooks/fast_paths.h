@@ -11,6 +11,7 @@
 #define UMBRA_HOOKS_FAST_PATHS_H
 
 #include "hooks/thread.h"
+#include "hooks/tree.h"
 #include "trace/image_manifest.h"
 
 /* One store cannot be parted from what stands before and behind it. */
@@ -24,16 +25,19 @@ static inline uint32_t fast_function(uintptr_t body)
     return image->first_function + *(const uint32_t *)(body + STUB_INDEX);
 }
 
-/* The context of a call out of `parent`, if the hints have it. */
-static inline struct trace_node *fast_context(const struct thread *thread, const uintptr_t *slot, uintptr_t body,
-                                              uint32_t parent)
+/* The context of a call out of `caller`: by the hints, or by the table. Null: it is new. */
+static inline struct trace_node *fast_context(struct thread *thread, const uintptr_t *slot, uintptr_t body,
+                                              const struct trace_node *caller)
 {
+    uint32_t parent = caller->context, function = fast_function(body);
     uintptr_t site = *slot;
     uint32_t offset = (uint32_t)((uintptr_t)slot ^ site ^ body) & (HINTS_SIZE - 4);
     struct trace_node *node =
         (struct trace_node *)(thread->trace + (uintptr_t)thread->hints[offset / 4] * TRACE_UNIT);
 
-    return node->parent == parent && node->function == fast_function(body) && node->site == site ? node : NULL;
+    return node->parent == parent && node->function == function && node->site == site
+               ? node
+               : tree_find(thread, caller, (uintptr_t)slot, site, body, function);
 }
 
 /* Makes the record above the top that of a call of `node`; its t0 is still to come. Null: there is none. */
@@ -84,7 +88,7 @@ static inline uintptr_t fast_entry(uintptr_t *slot, uintptr_t body, bool is_adap
     if (!thread || (uintptr_t)slot - (uintptr_t)thread->stack_low >= (uintptr_t)thread->stack_size ||
         thread->top->slot <= (uintptr_t)slot + SLOT_BIAS)
         return 0;
-    node = fast_context(thread, slot, body, thread->top->node->context);
+    node = fast_context(thread, slot, body, thread->top->node);
     if (!node || (is_adaptive && node->function & TRACE_FUNCTION_TIMED))
         return 0;
     if (is_adaptive && node->function & TRACE_FUNCTION_LEAF) {
