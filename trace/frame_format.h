@@ -151,7 +151,7 @@ struct pointer_links {
 struct further_target {
     uint64_t site;   /* address of its struct pointer_links; 0: the entry is free. Stored last */
     uint64_t target; /* what the pointer is */
-    _Alignas(8) struct trace_link *link;
+    struct trace_link *link;
     _Alignas(8) uint64_t go; /* the copy that is called */
 };
 
