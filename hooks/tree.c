@@ -42,8 +42,8 @@ static uint64_t last_place(const struct thread *thread)
     return thread->table_mask / sizeof(*thread->table);
 }
 
-/* What is in the table under that site, and has its bits of `compared` in its own. */
-static struct trace_node *look_up(const struct thread *thread, uint64_t site, uint64_t compared,
+/* The index of what is in the table under that site, and has its bits of `compared` in its own; or 0. */
+static uint32_t look_up(const struct thread *thread, uint64_t site, uint64_t compared,
                                   uint32_t parent, uint32_t function)
 {
     uint32_t hash = tree_hash(site, parent, function);
@@ -54,15 +54,17 @@ static struct trace_node *look_up(const struct thread *thread, uint64_t site, ui
 
         if (thread->table[place].hash == hash && !((node->site ^ site) & compared) &&
             node->parent == parent && node->function == function)
-            return node;
+            return thread->table[place].node;
     }
-    return NULL;
+    return 0;
 }
 
 static struct trace_node *find(const struct thread *thread, uint64_t site, uint32_t parent,
                                uint32_t function)
 {
-    return look_up(thread, site, UINT64_MAX, parent, function);
+    uint32_t index = look_up(thread, site, UINT64_MAX, parent, function);
+
+    return index ? node_at(thread, index) : NULL;
 }
 
 /* The table is as large as it may become from the start, but only its front is in use: it grows
@@ -170,10 +172,9 @@ static struct trace_node *add_by_place(struct thread *thread, uint64_t site, uin
                                        uint32_t function)
 {
     bool is_known = modules_hold(site & TRACE_SITE_ADDRESS);
-    struct trace_node *first =
-        is_known ? look_up(thread, site_of_first(site), TRACE_SITE_TAIL, parent, function) : NULL;
-    struct trace_node *node =
-        node_add(thread, site, parent, function, first ? trace_index(first) : 0);
+    uint32_t first =
+        is_known ? look_up(thread, site_of_first(site), TRACE_SITE_TAIL, parent, function) : 0;
+    struct trace_node *node = node_add(thread, site, parent, function, first);
 
     if (!node || first || !is_known || !table_make_room(thread))
         return node;
@@ -231,15 +232,16 @@ void tree_hint(struct thread *thread, const struct trace_node *node, uint64_t sl
 struct trace_node *tree_find(struct thread *thread, const struct trace_node *caller, uint64_t slot,
                              uint64_t site, uint64_t body, uint32_t function)
 {
-    uint32_t parent = caller->context, *hint = hint_of(thread, slot, site, body);
+    uint32_t parent = caller->context, *hint = hint_of(thread, slot, site, body), index;
     struct trace_node *node = node_at(thread, *hint);
 
     if (*hint && node->site == site && node->parent == parent && node->function == function)
         return node;
-    node = find(thread, site, parent, function);
-    if (node)
-        *hint = trace_index(node);
-    return node;
+    index = look_up(thread, site, UINT64_MAX, parent, function);
+    if (!index)
+        return NULL;
+    *hint = index;
+    return node_at(thread, index);
 }
 
 /* The thread has as many contexts as it may; or all threads have, by what the trace takes. */
