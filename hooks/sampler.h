@@ -40,9 +40,6 @@
 
 #include "hooks/thread.h"
 
-/* Whether threads can take samples at all. */
-bool sampler_is_there(void);
-
 /* The calling thread, which has just begun, takes samples from now on, if the session wants it and
    the system allows it. One that has the signal blocked, as each has that pthread_create has just
    made, waits for it: see thread_take_samples. */

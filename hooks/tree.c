@@ -6,10 +6,10 @@
 #include "hooks/system.h"
 #include "thunkstash/pages.h"
 
-#define FIRST_TABLE_SIZE 512       /* entries: one page */
+#define FIRST_TABLE_SIZE 512 /* entries: one page */
 /* Entries: folded nodes are as many as pairs of functions are. */
-#define LEAST_ROOM       (sizeof(void *) == 8 ? 1 << 20 : 1 << 18)
-#define ROOM_FOR_A_NODE  4         /* entries a node of the limit, folded ones not counted */
+#define LEAST_ROOM      (sizeof(void *) == 8 ? 1 << 20 : 1 << 18)
+#define ROOM_FOR_A_NODE 4 /* entries a node of the limit, folded ones not counted */
 #define MOST_IF_LIMITED                                                                            \
     65536              /* nodes of a thread whose process may not have addresses as it likes */
 #define FOLDED_SHARE 4 /* of what a trace may grow to: contexts fold past one in so many */
@@ -42,9 +42,10 @@ static uint64_t last_place(const struct thread *thread)
     return thread->table_mask / sizeof(*thread->table);
 }
 
-/* The index of what is in the table under that site, and has its bits of `compared` in its own; or 0. */
+/* The index of what is in the table under that site, and has its bits of `compared` in its own; or
+ * 0. */
 static uint32_t look_up(const struct thread *thread, uint64_t site, uint64_t compared,
-                                  uint32_t parent, uint32_t function)
+                        uint32_t parent, uint32_t function)
 {
     uint32_t hash = tree_hash(site, parent, function);
     uint64_t mask = last_place(thread), place = hash & mask;

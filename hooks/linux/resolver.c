@@ -17,7 +17,8 @@ typedef void set_resolver_fn(uint64_t (*resolver)(uint64_t location));
  * What the dynamic linker looks symbols up in, DT_GNU_HASH:
  *
  *      | buckets | first symbol | bloom words | bloom shift |     4 bytes each
- *      | bloom: a word of the processor each | bucket: 4 bytes each | hash of each symbol from the first on |
+ *      | bloom: a word of the processor each | bucket: 4 bytes each | hash of each symbol from the
+ * first on |
  *
  * A bucket has the first of the symbols that share it; the lowest bit of a hash marks the last.
  */

@@ -50,11 +50,6 @@ static bool has_opened;    /* a mask, or whom it was forked by has: sampler_hold
 static uint32_t looked_at; /* session for which is_traced was found out */
 static bool is_traced;
 
-bool sampler_is_there(void)
-{
-    return true;
-}
-
 /* node: a context, or null: the agent. */
 static void credit(struct thread *thread, struct trace_node *node, uint64_t ticks)
 {

@@ -7,7 +7,7 @@
 
 #include "hooks/linux/maps.h"
 #include "hooks/memory.h"
-#include "thread_pointer.h"
+#include "processor.h"
 #include "thunkstash/linux/syscalls.h"
 #include "thunkstash/stash.h"
 

@@ -1,11 +1,6 @@
 /* Threads take no samples: of Windows programs, and on i386. */
 #include "hooks/sampler.h"
 
-bool sampler_is_there(void)
-{
-    return false;
-}
-
 void sampler_begin(struct thread *thread)
 {
     (void)thread;

@@ -76,7 +76,7 @@
 8:  pop     eax
     near_word mov umbra_calibration_image + ENTRY_HOOK - 8b(%eax), %ecx
     jecxz   1f
-    lea     eax, [eax + body_\index - 8b]
+    near_word lea body_\index - 8b(%eax), %eax
     jmp     ecx
     .long   umbra_calibration_image - body_\index
     .long   \index

@@ -127,7 +127,9 @@ umbra_enter:                                /* the same, for the agent itself */
     .macro current_thread none
     call    9f
 9:  pop     edi
-    add     edi, offset _GLOBAL_OFFSET_TABLE_ + (. - 9b)
+    .att_syntax prefix                      /* the one that all assemblers read this in */
+8:  add     $_GLOBAL_OFFSET_TABLE_+(8b-9b), %edi
+    .intel_syntax noprefix
     mov     edi, [edi + umbra_thread@gotntpoff]
     mov     edi, gs:[edi]
     test    edi, edi

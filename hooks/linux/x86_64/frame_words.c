@@ -2,7 +2,7 @@
 #include <stddef.h>
 
 #include "hooks/thread_slot.h"
-#include "thread_pointer.h"
+#include "processor.h"
 #include "trace/embedded_agent.h"
 
 extern _Thread_local struct thread_words umbra_thread
