@@ -15,24 +15,31 @@ void *elf_section_read(const struct elf_file *elf, const Elf64_Shdr *section)
     return elf_read(elf, section->sh_offset, section->sh_size);
 }
 
+Elf64_Sym *elf_section_symbols(const struct elf_file *elf, const Elf64_Shdr *section,
+                               uint64_t *count)
+{
+    *count = 0;
+    if (section->sh_type == SHT_NOBITS)
+        return NULL;
+    return elf_symbols_copy(&elf->header, &elf->file, section->sh_offset, section->sh_size, count);
+}
+
 /* A file without section headers, or with broken ones, has no sections; that is no error. */
 static void read_sections(struct elf_file *elf)
 {
     const Elf64_Ehdr *header = &elf->header;
     uint64_t count = header->e_shnum;
     uint64_t names = header->e_shstrndx;
-    Elf64_Shdr first;
+    Elf64_Shdr *first = elf_sections_copy(header, &elf->file, 1);
 
-    if (!header->e_shoff || header->e_shentsize != sizeof(Elf64_Shdr) ||
-        bounded_file_read(&elf->file, &first, sizeof(first), header->e_shoff) < 0)
+    if (!first)
         return;
     if (!count)
-        count = first.sh_size;
+        count = first->sh_size;
     if (names == SHN_XINDEX)
-        names = first.sh_link;
-    if (count > elf->file.size / sizeof(Elf64_Shdr))
-        return;
-    elf->sections = elf_read(elf, header->e_shoff, count * sizeof(Elf64_Shdr));
+        names = first->sh_link;
+    free(first);
+    elf->sections = elf_sections_copy(header, &elf->file, count);
     if (!elf->sections)
         return;
     elf->section_count = count;
@@ -45,11 +52,9 @@ static void read_sections(struct elf_file *elf)
 bool elf_open(struct elf_file *elf, struct bounded_file file, struct failure *failure)
 {
     *elf = (struct elf_file){.file = file};
-    if (bounded_file_read(&file, &elf->header, sizeof(elf->header), 0) < 0 ||
-        memcmp(elf->header.e_ident, ELFMAG, SELFMAG) ||
-        elf->header.e_ident[EI_CLASS] != ELFCLASS64 || elf->header.e_machine != EM_X86_64) {
+    if (!elf_header_read(&elf->header, &file) || !elf_is_known(&elf->header)) {
         elf_close(elf);
-        return fail_because(failure, "is not an ELF64 x86-64 file");
+        return fail_because(failure, "is not an ELF file for x86-64 or i386");
     }
     read_sections(elf);
     return true;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "image/elf_wide.h"
 #include "image/pe_headers.h"
 #include "support/memory.h"
 #include "support/sorted.h"
@@ -50,13 +51,9 @@ static bool read_segments(struct loaded_ranges *ranges, const struct bounded_fil
     Elf64_Ehdr header;
     Elf64_Phdr *segments;
 
-    if (bounded_file_read(file, &header, sizeof(header), 0) < 0 ||
-        memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
-        header.e_phentsize != sizeof(*segments))
+    if (!elf_header_read(&header, file) || !(segments = elf_segments_copy(&header, file)))
         return false;
-    segments = bounded_file_copy(file, header.e_phoff, header.e_phnum * sizeof(*segments));
-    if (!segments)
-        return false;
+    ranges->machine = header.e_machine;
     set_bounds(ranges, segments, header.e_phnum);
     ranges->items = memory_zeroed(header.e_phnum, sizeof(*ranges->items));
     for (size_t i = 0; i < header.e_phnum; i++)
@@ -91,6 +88,7 @@ static bool read_sections(struct loaded_ranges *ranges, const struct bounded_fil
         !(sections = pe_sections_copy(&headers, file)))
         return false;
     ranges->is_pe = true;
+    ranges->machine = EM_X86_64;
     ranges->items = memory_zeroed(headers.file.section_count, sizeof(*ranges->items));
     for (size_t i = 0; i < headers.file.section_count; i++) {
         const struct pe_section *section = &sections[i];

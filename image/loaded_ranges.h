@@ -22,6 +22,7 @@ struct loaded_range {
 
 struct loaded_ranges {
     bool is_pe;
+    uint16_t machine;           /* EM_X86_64, EM_386, … */
     uint64_t base, end;         /* addresses: preferred, and one past what is loaded */
     struct loaded_range *items; /* owned; ascending by rva */
     size_t count;

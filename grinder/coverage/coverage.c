@@ -7,6 +7,7 @@
 
 #include "grinder/base/message.h"
 #include "grinder/coverage/block_counts.h"
+#include "grinder/image/decoder.h"
 #include "grinder/image/original_bytes.h"
 #include "grinder/profile/symbolize.h"
 #include "support/memory.h"
@@ -316,7 +317,7 @@ static void resolve_image(struct coverage *coverage, uint32_t number)
     ZydisDecoder decoder;
     uint32_t function = 0;
 
-    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+    decoder_begin(&decoder, &image->ranges);
     ZydisDecoderEnableMode(&decoder, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_TRUE);
     coverage->not_copied += count_not_copied(manifest);
     coverage->covered[number].counts = find_counts(coverage, number);

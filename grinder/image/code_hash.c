@@ -6,6 +6,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "grinder/image/decoder.h"
 #include "grinder/image/original_bytes.h"
 #include "support/memory.h"
 
@@ -134,7 +135,7 @@ uint64_t code_hash(const uint8_t *bytes, uint32_t size, uint32_t rva,
     };
     uint64_t hash;
 
-    ZydisDecoderInit(&hashing.decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+    decoder_begin(&hashing.decoder, ranges);
     number_instructions(&hashing);
     for (uint32_t at = 0; at < size;)
         at += put_instruction(&hashing, at);

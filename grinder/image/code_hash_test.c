@@ -1,3 +1,4 @@
+#include <elf.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -65,6 +66,17 @@ static void addresses_count_only_where_they_are_numbers(void **state)
                          HASH(0x1000, &fixed, 0xbf, 0x30, 0x40, 0x41, 0, 0xc3));
 }
 
+/* 0x40 is a prefix of a nop, or inc eax. */
+static void a_processor_has_its_own_instructions(void **state)
+{
+    static const struct loaded_ranges i386 = {.machine = EM_386, .base = 0, .end = 0x10000};
+
+    (void)state;
+    assert_int_equal(HASH(0x1000, &anywhere, 0x40, 0x90, 0xc3), HASH(0x1000, &anywhere, 0xc3));
+    assert_int_not_equal(HASH(0x1000, &i386, 0x40, 0x90, 0xc3), HASH(0x1000, &i386, 0xc3));
+    assert_int_equal(HASH(0x1000, &i386, 0x40, 0x90, 0xc3), HASH(0x1000, &i386, 0x40, 0xc3));
+}
+
 static void what_is_no_code_is_hashed_by_bytes(void **state)
 {
     (void)state;
@@ -98,6 +110,7 @@ int main(void)
         cmocka_unit_test(what_is_done_counts),
         cmocka_unit_test(padding_does_not_count),
         cmocka_unit_test(addresses_count_only_where_they_are_numbers),
+        cmocka_unit_test(a_processor_has_its_own_instructions),
         cmocka_unit_test(what_is_no_code_is_hashed_by_bytes),
         cmocka_unit_test(any_bytes_have_a_hash),
     };

@@ -41,15 +41,15 @@ static void add_section(struct symbol_table *table, const struct elf_file *elf, 
 {
     const Elf64_Shdr *section = elf_section_of_type(elf, type);
     Elf64_Sym *symbols;
+    uint64_t count;
     char *strings;
 
     if (!section || section->sh_link >= elf->section_count)
         return;
-    symbols = elf_section_read(elf, section);
+    symbols = elf_section_symbols(elf, section, &count);
     strings = elf_section_read(elf, &elf->sections[section->sh_link]);
     if (symbols && strings) {
-        add_symbols(table, symbols, section->sh_size / sizeof(*symbols), strings,
-                    elf->sections[section->sh_link].sh_size);
+        add_symbols(table, symbols, count, strings, elf->sections[section->sh_link].sh_size);
         symbol_table_own(table, strings);
         strings = NULL;
     }

@@ -119,6 +119,56 @@ static void add_frame(struct image *image, int32_t start)
     say_count(image, (uint32_t)(section->sh_size - 12) / 8);
 }
 
+/* Makes a file of 32 bits of it: the same, at the same places. */
+static void narrow(struct image *image)
+{
+    Elf64_Ehdr header = *image->header;
+    Elf64_Phdr segments[2];
+    Elf64_Shdr sections[SECTIONS];
+    Elf64_Sym symbols[8];
+    Elf32_Ehdr *to = (Elf32_Ehdr *)image->bytes;
+    Elf32_Phdr *to_segments = (Elf32_Phdr *)(to + 1);
+    Elf32_Shdr *to_sections = (Elf32_Shdr *)(image->bytes + HEADERS);
+    Elf32_Sym *to_symbols = (Elf32_Sym *)(image->bytes + SYMBOLS);
+    size_t count = image->sections[SYMTAB].sh_size / sizeof(*symbols);
+
+    assert_true(count <= sizeof(symbols) / sizeof(*symbols));
+    memcpy(segments, image->bytes + sizeof(header), sizeof(segments));
+    memcpy(sections, image->sections, sizeof(sections));
+    memcpy(symbols, image->symbols, sizeof(symbols));
+    *to = (Elf32_Ehdr){.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS32, ELFDATA2LSB, EV_CURRENT},
+                       .e_type = ET_EXEC,
+                       .e_machine = EM_386,
+                       .e_entry = (Elf32_Addr)header.e_entry,
+                       .e_phoff = sizeof(*to),
+                       .e_shoff = HEADERS,
+                       .e_phentsize = sizeof(*to_segments),
+                       .e_phnum = header.e_phnum,
+                       .e_shentsize = sizeof(*to_sections),
+                       .e_shnum = header.e_shnum,
+                       .e_shstrndx = header.e_shstrndx};
+    for (unsigned i = 0; i < header.e_phnum; i++)
+        to_segments[i] = (Elf32_Phdr){.p_type = segments[i].p_type,
+                                      .p_flags = segments[i].p_flags,
+                                      .p_offset = (Elf32_Off)segments[i].p_offset,
+                                      .p_vaddr = (Elf32_Addr)segments[i].p_vaddr,
+                                      .p_filesz = (Elf32_Word)segments[i].p_filesz,
+                                      .p_memsz = (Elf32_Word)segments[i].p_memsz};
+    for (unsigned i = 0; i < SECTIONS; i++)
+        to_sections[i] = (Elf32_Shdr){.sh_type = sections[i].sh_type,
+                                      .sh_name = sections[i].sh_name,
+                                      .sh_addr = (Elf32_Addr)sections[i].sh_addr,
+                                      .sh_offset = (Elf32_Off)sections[i].sh_offset,
+                                      .sh_size = (Elf32_Word)sections[i].sh_size,
+                                      .sh_link = sections[i].sh_link};
+    for (size_t i = 0; i < count; i++)
+        to_symbols[i] = (Elf32_Sym){.st_name = symbols[i].st_name,
+                                    .st_info = symbols[i].st_info,
+                                    .st_shndx = symbols[i].st_shndx,
+                                    .st_value = (Elf32_Addr)symbols[i].st_value};
+    to_sections[SYMTAB].sh_size = (Elf32_Word)(count * sizeof(*to_symbols));
+}
+
 /* The starts as text, from the code on; what the image is opened by is gone by then. */
 static const char *starts_of(const struct image *image)
 {
@@ -167,6 +217,21 @@ static void symbols_and_frames_are_put_together(void **state)
     add_frame(&image, (int32_t)(CODE + 0x100 - HDR));
     add_frame(&image, (int32_t)(CODE + 0x200 - HDR));
     image.header->e_entry = BASE + CODE + 0x40;
+    assert_string_equal(starts_of(&image), "0 40 100 200 300");
+}
+
+static void those_of_32_bits_are_found(void **state)
+{
+    struct image image;
+
+    (void)state;
+    make(&image);
+    add_symbol(&image, function, 1, BASE + CODE + 0x300);
+    add_symbol(&image, ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT), 1, BASE + CODE + 0x10);
+    add_symbol(&image, function, 1, BASE + CODE + 0x100);
+    add_frame(&image, (int32_t)(CODE + 0x200 - HDR));
+    image.header->e_entry = BASE + CODE + 0x40;
+    narrow(&image);
     assert_string_equal(starts_of(&image), "0 40 100 200 300");
 }
 
@@ -260,6 +325,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(symbols_and_frames_are_put_together),
+        cmocka_unit_test(those_of_32_bits_are_found),
         cmocka_unit_test(what_is_no_function_of_it_is_left_out),
         cmocka_unit_test(symbols_may_have_no_names),
         cmocka_unit_test(counts_may_say_anything),

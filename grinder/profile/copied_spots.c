@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "grinder/image/decoder.h"
 #include "grinder/image/original_bytes.h"
 #include "support/bounded_file.h"
 #include "support/memory.h"
@@ -82,7 +83,7 @@ static bool decode(const uint8_t *bytes, const struct loaded_ranges *ranges, uin
     if (!bytes || !range)
         return false;
     end = range->rva + range->size < behind ? range->rva + range->size : behind;
-    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+    decoder_begin(&decoder, ranges);
     return end > rva &&
            ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(
                &decoder, NULL, bytes + range->offset + (rva - range->rva), end - rva, instruction));

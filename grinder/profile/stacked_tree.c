@@ -1,6 +1,5 @@
 #include "grinder/profile/stacked_tree.h"
 
-#include <elf.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@
 #include "grinder/profile/mapped_base.h"
 #include "grinder/profile/traces.h"
 #include "grinder/unwind/unwind.h"
+#include "image/elf_wide.h"
 #include "support/memory.h"
 #include "support/regular_file.h"
 #include "support/sorted.h"
@@ -89,10 +89,10 @@ static bool is_file(const char *path)
 /* The image's first instruction, as linked; 0: it has none. */
 static uint64_t entry_of(int file)
 {
+    const struct bounded_file whole = {.fd = file, .size = UINT64_MAX};
     Elf64_Ehdr header;
 
-    return file >= 0 && pread(file, &header, sizeof(header), 0) == sizeof(header) ? header.e_entry
-                                                                                  : 0;
+    return file >= 0 && elf_header_read(&header, &whole) ? header.e_entry : 0;
 }
 
 /* However often the image is mapped it is open once. */

@@ -1,6 +1,5 @@
 #include "grinder/profile/under_way.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -12,6 +11,7 @@
 #include "grinder/profile/mapped_base.h"
 #include "grinder/unwind/unwind.h"
 #include "image/debug_file.h"
+#include "image/elf_wide.h"
 #include "image/loaded_ranges.h"
 #include "support/memory.h"
 #include "support/regular_file.h"
@@ -110,8 +110,7 @@ static bool find_place(struct unwind_module *module, const struct stacks_mapping
 
     if (!bounded_file_open(&file, module->name, &ignored))
         return false;
-    is_found = bounded_file_read(&file, &header, sizeof(header), 0) == 0 &&
-               loaded_ranges_read(&ranges, &file);
+    is_found = elf_header_read(&header, &file) && loaded_ranges_read(&ranges, &file);
     bounded_file_close(&file);
     if (!is_found)
         return false;

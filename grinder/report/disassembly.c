@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "grinder/image/decoder.h"
 #include "grinder/image/original_bytes.h"
 #include "support/memory.h"
 #include "support/sorted.h"
@@ -23,7 +24,7 @@ struct listing {
     bool *opened;                     /* by image */
     uint32_t *by_address;             /* functions, ascending by image and rva */
     size_t function_count;
-    ZydisDecoder decoder;
+    ZydisDecoder decoder; /* of the image of the function at hand */
     ZydisFormatter formatter;
     FILE *stream;        /* of the open chunk */
     uint32_t chunk;      /* its number */
@@ -183,6 +184,7 @@ static void list_function(struct listing *listing, uint32_t number)
     listing->chunk_of[number] = listing->chunk;
     fprintf(listing->stream, "%s\"%" PRIu32 "\":\"", listing->chunk_size ? "," : "", number);
     before = listing->chunk_size;
+    decoder_begin(&listing->decoder, &listing->report->images->images[function->image].ranges);
     for (uint32_t at = 0; at < size;)
         at += write_instruction(listing, function, code, at, size);
     listing->size += listing->chunk_size - before;
@@ -217,7 +219,6 @@ static void listing_begin(struct listing *listing, const struct images *images)
         listing->by_address[i] = i + 1;
     sorted_functions = images->functions;
     qsort(listing->by_address, count, sizeof(*listing->by_address), compare_addresses);
-    ZydisDecoderInit(&listing->decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
     ZydisFormatterInit(&listing->formatter, ZYDIS_FORMATTER_STYLE_INTEL);
     ZydisFormatterSetProperty(&listing->formatter, ZYDIS_FORMATTER_PROP_FORCE_SIZE, ZYAN_FALSE);
     ZydisFormatterSetProperty(&listing->formatter, ZYDIS_FORMATTER_PROP_HEX_UPPERCASE, ZYAN_FALSE);

@@ -88,6 +88,18 @@ static void chains_of_inlined_c(void **state)
                 expect_chains_of_c();
 }
 
+/* Where the compiler makes such programs. */
+static void chains_of_32_bits(void **state)
+{
+    (void)state;
+    if (run("gcc -m32 -shared -nostdlib -o /dev/null outer.c 2>/dev/null") != 0)
+        skip();
+    assert_true(compile("gcc", "-m32 -gdwarf-4 outer.c"));
+    expect_chains_of_c();
+    assert_true(compile("gcc", "-m32 -gdwarf-5 -ffunction-sections outer.c"));
+    expect_chains_of_c();
+}
+
 static void chains_across_units(void **state)
 {
     (void)state;
@@ -327,6 +339,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chains_of_inlined_c),
+        cmocka_unit_test(chains_of_32_bits),
         cmocka_unit_test(chains_across_units),
         cmocka_unit_test(partial_units_have_no_lines),
         cmocka_unit_test(names_of_inlined_cpp),

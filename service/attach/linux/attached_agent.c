@@ -36,7 +36,7 @@ static char *find(void)
 static bool read_loads(struct attached_agent *agent, const struct elf_file *elf)
 {
     const Elf64_Ehdr *header = &elf->header;
-    Elf64_Phdr *all = elf_read(elf, header->e_phoff, (uint64_t)header->e_phnum * sizeof(*all));
+    Elf64_Phdr *all = elf_segments_copy(header, &elf->file);
 
     for (unsigned i = 0; all && i < header->e_phnum; i++) {
         if (all[i].p_type != PT_LOAD || agent->load_count == AGENT_LOADS)
@@ -60,7 +60,9 @@ static bool read_relocations(struct attached_agent *agent, const struct elf_file
     const Elf64_Shdr *section = elf_section_named(elf, ".rela.dyn");
     const Elf64_Shdr *symbol_section = elf_section_of_type(elf, SHT_DYNSYM);
     Elf64_Rela *relocations = section ? elf_section_read(elf, section) : NULL;
-    Elf64_Sym *symbols = symbol_section ? elf_section_read(elf, symbol_section) : NULL;
+    uint64_t symbol_count = 0;
+    Elf64_Sym *symbols =
+        symbol_section ? elf_section_symbols(elf, symbol_section, &symbol_count) : NULL;
     bool is_read = relocations && symbols;
 
     for (size_t i = 0; is_read && i < section->sh_size / sizeof(*relocations); i++) {
@@ -69,8 +71,7 @@ static bool read_relocations(struct attached_agent *agent, const struct elf_file
         uint32_t symbol = ELF64_R_SYM(each->r_info);
 
         is_read = at < agent->data_load->p_filesz &&
-                  agent->data_load->p_filesz - at >= sizeof(value) &&
-                  symbol < symbol_section->sh_size / sizeof(*symbols);
+                  agent->data_load->p_filesz - at >= sizeof(value) && symbol < symbol_count;
         if (!is_read)
             break;
         if (ELF64_R_TYPE(each->r_info) == R_X86_64_RELATIVE)
@@ -98,7 +99,7 @@ static bool read_file(struct attached_agent *agent,
 
     if (!bounded_file_open(&file, agent->path, &why) || !elf_open(&elf, file, &why))
         return fail(failure, agent->path, "%s", why.text);
-    is_read = read(agent, &elf);
+    is_read = elf.header.e_machine == EM_X86_64 && read(agent, &elf);
     elf_close(&elf);
     return is_read ||
            fail(

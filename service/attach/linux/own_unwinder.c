@@ -35,14 +35,15 @@ static void look_at(struct search *search, const Elf64_Sym *symbol, const char *
 static void look_at_all(struct search *search, const struct elf_file *elf)
 {
     const Elf64_Shdr *section = elf_section_of_type(elf, SHT_SYMTAB), *strings;
-    Elf64_Sym *symbols = section ? elf_section_read(elf, section) : NULL;
+    uint64_t count = 0;
+    Elf64_Sym *symbols = section ? elf_section_symbols(elf, section, &count) : NULL;
     char *names = NULL;
 
     strings =
         symbols && section->sh_link < elf->section_count ? &elf->sections[section->sh_link] : NULL;
     if (strings)
         names = elf_section_read(elf, strings);
-    for (size_t i = 0; names && i < section->sh_size / sizeof(*symbols); i++)
+    for (size_t i = 0; names && i < count; i++)
         if (symbols[i].st_name < strings->sh_size &&
             memchr(names + symbols[i].st_name, 0, strings->sh_size - symbols[i].st_name))
             look_at(search, &symbols[i], names + symbols[i].st_name);
