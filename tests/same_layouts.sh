@@ -36,6 +36,20 @@ printf '#include <stdint.h>\nstruct differs {\n    uint32_t a;\n    uint64_t b;\
 ! compare "$work/differs.h" >said || fail 'a field that moved was not seen'
 contains said '> /\* +4 +\| +8 \*/ +uint64_t b;'
 
+echo '-- numbers of system calls'
+cat >numbers.c <<'END'
+#include <sys/syscall.h>
+#include "trace/call_numbers.h"
+#define SYS_newfstatat CALL_HAS_NONE
+#ifndef SYS_fchmodat2
+#define SYS_fchmodat2 452
+#endif
+#define CHECK(name, x86_64, i386) _Static_assert(i386 == CALL_HAS_NONE || i386 == SYS_##name, #name);
+CALL_NUMBERS(CHECK)
+END
+gcc -m32 "-I$top" -c numbers.c -o numbers.o
+! gcc -m64 "-I$top" -c numbers.c -o numbers.o 2>said || fail 'numbers of another world were not seen'
+
 echo '-- formats, protocol, manifest'
 seen=0
 for header in "$top"/trace/{*_format,protocol,image_manifest,attached_agent}.h; do

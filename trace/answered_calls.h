@@ -4,7 +4,7 @@
  * their arguments; and how the agent learns that this is so. Linux alone.
  *
  *      agent                       the kernel, by the filter of umbra record
- *        | gettid(ANSWERED_QUESTION) |
+ *        | gettid(ANSWERED_QUESTION) |               of i386: its low half, its high half
  *        |-------------------------->|  ANSWERED_ERROR
  *        |                           |  without such a filter: a thread's number, as ever
  *
@@ -20,12 +20,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#ifndef SYS_fchmodat2 /* since Linux 6.6 */
-#define SYS_fchmodat2 452
-#endif
+#include "trace/call_numbers.h"
 
 #define ANSWERED_QUESTION 0x9c14e6d2b7a5386full /* what is left in that register is hardly ever this */
 #define ANSWERED_ERROR    EALREADY
@@ -41,7 +38,7 @@ enum answered_look {
 };
 
 struct answered_call {
-    int number;
+    int numbers[CALL_WORLDS];
     enum answered_look look;
     signed char argument; /* that decides it */
     unsigned value;       /* of its low 32 bits */
@@ -49,52 +46,59 @@ struct answered_call {
 
 /* fstat is a call of many with AT_EMPTY_PATH, and is not watched: a descriptor was opened before. */
 static const struct answered_call answered_calls[] = {
-    {SYS_execve, ANSWERED_ALWAYS, 0, 0},
-    {SYS_execveat, ANSWERED_ALWAYS, 0, 0},
-    {SYS_open, ANSWERED_NO_BIT, 1, ANSWERED_NEVER_OPENED},
-    {SYS_openat, ANSWERED_NO_BIT, 2, ANSWERED_NEVER_OPENED},
-    {SYS_stat, ANSWERED_ALWAYS, 0, 0},
-    {SYS_lstat, ANSWERED_ALWAYS, 0, 0},
-    {SYS_newfstatat, ANSWERED_NO_FILE, 3, AT_EMPTY_PATH},
-    {SYS_statx, ANSWERED_NO_FILE, 2, AT_EMPTY_PATH},
-    {SYS_access, ANSWERED_A_BIT, 1, W_OK},
-    {SYS_faccessat, ANSWERED_A_BIT, 2, W_OK},
-    {SYS_faccessat2, ANSWERED_A_BIT, 2, W_OK},
-    {SYS_creat, ANSWERED_ALWAYS, 0, 0},
-    {SYS_truncate, ANSWERED_ALWAYS, 0, 0},
-    {SYS_unlink, ANSWERED_ALWAYS, 0, 0},
-    {SYS_unlinkat, ANSWERED_ALWAYS, 0, 0},
-    {SYS_rename, ANSWERED_ALWAYS, 0, 0},
-    {SYS_renameat, ANSWERED_ALWAYS, 0, 0},
-    {SYS_renameat2, ANSWERED_ALWAYS, 0, 0},
-    {SYS_link, ANSWERED_ALWAYS, 0, 0},
-    {SYS_linkat, ANSWERED_ALWAYS, 0, 0},
-    {SYS_chmod, ANSWERED_ALWAYS, 0, 0},
-    {SYS_fchmodat, ANSWERED_ALWAYS, 0, 0},
-    {SYS_fchmodat2, ANSWERED_ALWAYS, 0, 0},
-    {SYS_chown, ANSWERED_ALWAYS, 0, 0},
-    {SYS_lchown, ANSWERED_ALWAYS, 0, 0},
-    {SYS_fchownat, ANSWERED_ALWAYS, 0, 0},
-    {SYS_utime, ANSWERED_ALWAYS, 0, 0},
-    {SYS_utimes, ANSWERED_ALWAYS, 0, 0},
-    {SYS_futimesat, ANSWERED_ALWAYS, 0, 0},
-    {SYS_utimensat, ANSWERED_ALWAYS, 0, 0},
-    {SYS_setxattr, ANSWERED_ALWAYS, 0, 0},
-    {SYS_lsetxattr, ANSWERED_ALWAYS, 0, 0},
-    {SYS_removexattr, ANSWERED_ALWAYS, 0, 0},
-    {SYS_lremovexattr, ANSWERED_ALWAYS, 0, 0},
-    {SYS_seccomp, ANSWERED_ALWAYS, 0, 0},
-    {SYS_prctl, ANSWERED_EQUAL, 0, PR_SET_SECCOMP},
-    {SYS_landlock_restrict_self, ANSWERED_ALWAYS, 0, 0},
+    {CALL_IN_BOTH(execve), ANSWERED_ALWAYS, 0, 0},
+    {CALL_IN_BOTH(execveat), ANSWERED_ALWAYS, 0, 0},
+    {CALL_IN_BOTH(open), ANSWERED_NO_BIT, 1, ANSWERED_NEVER_OPENED},
+    {CALL_IN_BOTH(openat), ANSWERED_NO_BIT, 2, ANSWERED_NEVER_OPENED},
+    {CALL_IN_BOTH(stat), ANSWERED_ALWAYS, 0, 0},
+    {CALL_IN_BOTH(lstat), ANSWERED_ALWAYS, 0, 0},
+    {CALL_IN_BOTH(stat64), ANSWERED_ALWAYS, 0, 0},
+    {CALL_IN_BOTH(lstat64), ANSWERED_ALWAYS, 0, 0},
+    {CALL_IN_BOTH(newfstatat), ANSWERED_NO_FILE, 3, AT_EMPTY_PATH},
+    {CALL_IN_BOTH(fstatat64), ANSWERED_NO_FILE, 3, AT_EMPTY_PATH},
+    {CALL_IN_BOTH(statx), ANSWERED_NO_FILE, 2, AT_EMPTY_PATH},
+    {CALL_IN_BOTH(access), ANSWERED_A_BIT, 1, W_OK},
+    {CALL_IN_BOTH(faccessat), ANSWERED_A_BIT, 2, W_OK},
+    {CALL_IN_BOTH(faccessat2), ANSWERED_A_BIT, 2, W_OK},
+    {CALL_IN_BOTH(creat), ANSWERED_ALWAYS, 0, 0},
+    {CALL_IN_BOTH(truncate), ANSWERED_ALWAYS, 0, 0},
+    {CALL_IN_BOTH(truncate64), ANSWERED_ALWAYS, 0, 0},
+    {CALL_IN_BOTH(unlink), ANSWERED_ALWAYS, 0, 0},
+    {CALL_IN_BOTH(unlinkat), ANSWERED_ALWAYS, 0, 0},
+    {CALL_IN_BOTH(rename), ANSWERED_ALWAYS, 0, 0},
+    {CALL_IN_BOTH(renameat), ANSWERED_ALWAYS, 0, 0},
+    {CALL_IN_BOTH(renameat2), ANSWERED_ALWAYS, 0, 0},
+    {CALL_IN_BOTH(link), ANSWERED_ALWAYS, 0, 0},
+    {CALL_IN_BOTH(linkat), ANSWERED_ALWAYS, 0, 0},
+    {CALL_IN_BOTH(chmod), ANSWERED_ALWAYS, 0, 0},
+    {CALL_IN_BOTH(fchmodat), ANSWERED_ALWAYS, 0, 0},
+    {CALL_IN_BOTH(fchmodat2), ANSWERED_ALWAYS, 0, 0},
+    {CALL_IN_BOTH(chown), ANSWERED_ALWAYS, 0, 0},
+    {CALL_IN_BOTH(chown32), ANSWERED_ALWAYS, 0, 0},
+    {CALL_IN_BOTH(lchown), ANSWERED_ALWAYS, 0, 0},
+    {CALL_IN_BOTH(lchown32), ANSWERED_ALWAYS, 0, 0},
+    {CALL_IN_BOTH(fchownat), ANSWERED_ALWAYS, 0, 0},
+    {CALL_IN_BOTH(utime), ANSWERED_ALWAYS, 0, 0},
+    {CALL_IN_BOTH(utimes), ANSWERED_ALWAYS, 0, 0},
+    {CALL_IN_BOTH(futimesat), ANSWERED_ALWAYS, 0, 0},
+    {CALL_IN_BOTH(utimensat), ANSWERED_ALWAYS, 0, 0},
+    {CALL_IN_BOTH(utimensat_time64), ANSWERED_ALWAYS, 0, 0},
+    {CALL_IN_BOTH(setxattr), ANSWERED_ALWAYS, 0, 0},
+    {CALL_IN_BOTH(lsetxattr), ANSWERED_ALWAYS, 0, 0},
+    {CALL_IN_BOTH(removexattr), ANSWERED_ALWAYS, 0, 0},
+    {CALL_IN_BOTH(lremovexattr), ANSWERED_ALWAYS, 0, 0},
+    {CALL_IN_BOTH(seccomp), ANSWERED_ALWAYS, 0, 0},
+    {CALL_IN_BOTH(prctl), ANSWERED_EQUAL, 0, PR_SET_SECCOMP},
+    {CALL_IN_BOTH(landlock_restrict_self), ANSWERED_ALWAYS, 0, 0},
 };
 
 #define ANSWERED_CALLS (sizeof(answered_calls) / sizeof(*answered_calls))
 
 /* Null: no such call is answered. */
-static inline const struct answered_call *answered_call_find(int number)
+static inline const struct answered_call *answered_call_find(enum call_world world, int number)
 {
-    for (size_t i = 0; i < ANSWERED_CALLS; i++)
-        if (answered_calls[i].number == number)
+    for (size_t i = 0; number >= 0 && i < ANSWERED_CALLS; i++)
+        if (answered_calls[i].numbers[world] == number)
             return &answered_calls[i];
     return NULL;
 }

@@ -1,11 +1,14 @@
 /*
  * The seccomp filter of a recorded program, which has calls wait that trace/answered_calls.h lists:
  *
- *      landlock_restrict_self -> notify: its number is the same in all three worlds
- *      not x86-64, or x32     -> allow
- *      number of a call       -> notify, the calls with flags by way of a look at them
- *      gettid, and a question -> the answer: trace/answered_calls.h
- *      anything else          -> allow
+ *      landlock_restrict_self  -> notify: its number is the same in all three worlds
+ *      neither x86-64 nor i386 -> allow
+ *      x32                     -> allow
+ *      number of a call        -> notify, the calls with flags by way of a look at them
+ *      gettid, and a question  -> the answer: trace/answered_calls.h
+ *      anything else           -> allow
+ *
+ * The last three are there for each of the two worlds, which number their calls differently.
  */
 #ifndef UMBRA_FRONT_CALL_FILTER_H
 #define UMBRA_FRONT_CALL_FILTER_H
@@ -16,11 +19,11 @@
 
 #include "trace/answered_calls.h"
 
-#define CALL_FILTER_FRONT    10 /* steps before those of the first call */
+#define CALL_FILTER_FRONT    13 /* steps before those of the first call, in both worlds together */
 #define CALL_FILTER_CALL     7  /* at most */
 #define CALL_FILTER_QUESTION 6
-#define CALL_FILTER_ROOM                                                                           \
-    (CALL_FILTER_FRONT + CALL_FILTER_CALL * ANSWERED_CALLS + CALL_FILTER_QUESTION + 1)
+#define CALL_FILTER_WORLD    (CALL_FILTER_CALL * ANSWERED_CALLS + CALL_FILTER_QUESTION + 1)
+#define CALL_FILTER_ROOM     (CALL_FILTER_FRONT + CALL_WORLDS * CALL_FILTER_WORLD)
 
 /* Returns how many steps it has. */
 size_t call_filter_make(struct sock_filter program[CALL_FILTER_ROOM]);

@@ -10,20 +10,25 @@
  *      seccomp …       whoever gives up rights is noticed (front/calls/rights.h)
  *
  * Which of these calls wait, of those that are told apart by an argument, is said in
- * trace/answered_calls.h, as the agent has to know. All other calls go on at once, and so do those of i386
- * programs but landlock_restrict_self.
+ * trace/answered_calls.h, as the agent has to know. All other calls go on at once, and so do those of x32
+ * programs but landlock_restrict_self. Arguments of a call have the same places in both worlds.
  */
 #ifndef UMBRA_FRONT_WATCHED_CALLS_H
 #define UMBRA_FRONT_WATCHED_CALLS_H
 
 #include <stddef.h>
+#include <stdint.h>
+
+#include "trace/call_numbers.h"
 
 enum call_kind {
     CALL_EXECUTE,
     CALL_OPEN,
-    CALL_STAT,  /* struct stat */
-    CALL_STATX, /* struct statx */
+    CALL_STAT,   /* struct stat of the world */
+    CALL_STAT64, /* struct stat64 of i386 */
+    CALL_STATX,  /* struct statx, which all have in common */
     CALL_ACCESS,
+    CALL_WRITE, /* changes the content: creat, truncate */
     CALL_CHANGE,
     CALL_CONFINE, /* landlock_restrict_self, seccomp, prctl(PR_SET_SECCOMP) */
 };
@@ -33,7 +38,7 @@ enum call_kind {
 #define CALL_PATHS 2
 #define CALL_NONE  (-1) /* no argument: the working directory, no path, no flags */
 
-/* Whether a call that changes something (CALL_CHANGE) follows a link that its path ends with. */
+/* Whether a call that looks at something or changes it follows a link that its path ends with. */
 enum call_follow {
     FOLLOW_NEVER,
     FOLLOW_ALWAYS,   /* but with AT_SYMLINK_NOFOLLOW */
@@ -41,7 +46,7 @@ enum call_follow {
 };
 
 struct watched_call {
-    int number;
+    int numbers[CALL_WORLDS];
     enum call_kind kind;
     struct {
         signed char folder, path; /* which arguments these are */
@@ -51,7 +56,10 @@ struct watched_call {
     enum call_follow follow;
 };
 
-/* Null for a call that is not watched. The number may be one of x32. */
-const struct watched_call *watched_call_find(int number);
+/* Null for a call that is not watched. The number may be one of x32, which is in the world of x86-64. */
+const struct watched_call *watched_call_find(enum call_world world, int number);
+
+/* By an AUDIT_ARCH_ of one of the two. */
+enum call_world call_world_of(uint32_t architecture);
 
 #endif

@@ -1,8 +1,10 @@
 /* What the table says of a call is what its manual page has. */
+#include <linux/audit.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/syscall.h>
 
 #include "front/calls/watched_calls.h"
 #include "trace/answered_calls.h"
@@ -11,7 +13,7 @@
 
 static const struct watched_call *find(int number)
 {
-    const struct watched_call *call = watched_call_find(number);
+    const struct watched_call *call = watched_call_find(CALLS_OF_X86_64, number);
 
     assert_non_null(call);
     return call;
@@ -21,17 +23,57 @@ static void what_is_answered_is_watched(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ANSWERED_CALLS; i++)
-        assert_int_equal(find(answered_calls[i].number)->number, answered_calls[i].number);
-    assert_null(watched_call_find(SYS_read));
-    assert_null(watched_call_find(SYS_fstat));
-    assert_null(watched_call_find(-1));
+        for (int world = 0; world < CALL_WORLDS; world++) {
+            const struct answered_call *call = &answered_calls[i];
+            if (call->numbers[world] != CALL_HAS_NONE)
+                assert_memory_equal(watched_call_find(world, call->numbers[world])->numbers,
+                                    call->numbers, sizeof(call->numbers));
+        }
+    assert_null(watched_call_find(CALLS_OF_X86_64, SYS_read));
+    assert_null(watched_call_find(CALLS_OF_X86_64, SYS_fstat));
+    assert_null(watched_call_find(CALLS_OF_X86_64, CALL_HAS_NONE));
+    assert_null(watched_call_find(CALLS_OF_I386, CALL_HAS_NONE));
 }
 
 static void numbers_of_x32_are_the_same_calls(void **state)
 {
     (void)state;
     assert_ptr_equal(find((int)(SYS_openat | CALL_X32_BIT)), find(SYS_openat));
-    assert_null(watched_call_find((int)(SYS_read | CALL_X32_BIT)));
+    assert_null(watched_call_find(CALLS_OF_X86_64, (int)(SYS_read | CALL_X32_BIT)));
+}
+
+#define CHECK_NUMBER(name, x86_64, i386)                                                           \
+    if (x86_64 != CALL_HAS_NONE)                                                                   \
+        assert_int_equal(x86_64, SYS_##name);
+#define SYS_stat64           CALL_HAS_NONE
+#define SYS_lstat64          CALL_HAS_NONE
+#define SYS_fstatat64        CALL_HAS_NONE
+#define SYS_truncate64       CALL_HAS_NONE
+#define SYS_chown32          CALL_HAS_NONE
+#define SYS_lchown32         CALL_HAS_NONE
+#define SYS_utimensat_time64 CALL_HAS_NONE
+#ifndef SYS_fchmodat2 /* since Linux 6.6 */
+#define SYS_fchmodat2 452
+#endif
+
+/* Those of i386: tests/same_layouts.sh. */
+static void numbers_are_those_of_the_system(void **state)
+{
+    (void)state;
+    CALL_NUMBERS(CHECK_NUMBER)
+    assert_int_equal(call_world_of(AUDIT_ARCH_X86_64), CALLS_OF_X86_64);
+    assert_int_equal(call_world_of(AUDIT_ARCH_I386), CALLS_OF_I386);
+}
+
+static void a_number_is_of_its_world(void **state)
+{
+    (void)state;
+    assert_int_equal(watched_call_find(CALLS_OF_I386, 5)->kind, CALL_OPEN);
+    assert_null(watched_call_find(CALLS_OF_X86_64, 5));
+    assert_int_equal(watched_call_find(CALLS_OF_I386, 300)->kind, CALL_STAT64);
+    assert_int_equal(watched_call_find(CALLS_OF_I386, 300)->flags, 3);
+    assert_int_equal(watched_call_find(CALLS_OF_I386, 193)->kind, CALL_WRITE);
+    assert_null(watched_call_find(CALLS_OF_I386, (int)(5 | CALL_X32_BIT)));
 }
 
 /* The first path is argument `path`, seen from the folder argument `folder`. */
@@ -94,14 +136,21 @@ static void the_filter_looks_at_the_same_flags(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ANSWERED_CALLS; i++)
-        if (answered_calls[i].look == ANSWERED_NO_BIT || answered_calls[i].look == ANSWERED_NO_FILE)
-            assert_int_equal(find(answered_calls[i].number)->flags, answered_calls[i].argument);
+        for (int world = 0; world < CALL_WORLDS; world++) {
+            const struct answered_call *call = &answered_calls[i];
+            if (call->numbers[world] != CALL_HAS_NONE &&
+                (call->look == ANSWERED_NO_BIT || call->look == ANSWERED_NO_FILE))
+                assert_int_equal(watched_call_find(world, call->numbers[world])->flags,
+                                 call->argument);
+        }
 }
 
 static void links_are_followed_as_the_kernel_does(void **state)
 {
-    static const int never[] = {SYS_unlink, SYS_rename, SYS_link, SYS_lchown, SYS_lremovexattr};
-    static const int always[] = {SYS_chmod, SYS_fchmodat, SYS_chown, SYS_truncate, SYS_utimensat};
+    static const int never[] = {SYS_unlink, SYS_rename,       SYS_link,
+                                SYS_lchown, SYS_lremovexattr, SYS_lstat};
+    static const int always[] = {SYS_chmod,     SYS_fchmodat, SYS_chown, SYS_truncate,
+                                 SYS_utimensat, SYS_stat,     SYS_statx, SYS_access};
 
     (void)state;
     for (size_t i = 0; i < sizeof(never) / sizeof(*never); i++)
@@ -117,6 +166,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_answered_is_watched),
         cmocka_unit_test(numbers_of_x32_are_the_same_calls),
+        cmocka_unit_test(numbers_are_those_of_the_system),
+        cmocka_unit_test(a_number_is_of_its_world),
         cmocka_unit_test(paths_are_where_the_calls_have_them),
         cmocka_unit_test(what_is_renamed_has_two),
         cmocka_unit_test(flags_and_buffers_are_where_the_calls_have_them),

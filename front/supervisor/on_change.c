@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "front/calls/rights.h"
@@ -68,31 +67,11 @@ bool on_write_below(const struct waiting_call *call, int flags, const struct sta
     return is_answered;
 }
 
-/* O_NOFOLLOW unless the kernel follows a link that the path ends with. */
-static int change_flags(const struct waiting_call *call)
-{
-    const struct watched_call *watched = call->watched;
-    uint64_t flags = watched->flags < 0 ? 0 : call->data->args[watched->flags];
-    bool follows = false;
-
-    switch (watched->follow) {
-    case FOLLOW_NEVER:
-        break;
-    case FOLLOW_ALWAYS:
-        follows = !(flags & AT_SYMLINK_NOFOLLOW);
-        break;
-    case FOLLOW_IF_ASKED:
-        follows = flags & AT_SYMLINK_FOLLOW;
-        break;
-    }
-    return follows ? 0 : O_NOFOLLOW;
-}
-
 bool on_change(const struct waiting_call *call)
 {
     const struct watched_call *watched = call->watched;
-    bool writes = watched->number == SYS_creat || watched->number == SYS_truncate;
-    int flags = change_flags(call);
+    bool writes = watched->kind == CALL_WRITE;
+    int flags = call_follow_flags(call);
     bool is_answered = false;
     struct stat status;
 

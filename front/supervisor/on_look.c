@@ -2,10 +2,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "front/calls/rights.h"
+#include "front/calls/stat_answer.h"
 #include "trace/answered_calls.h"
 
 #define STAT_FLAGS   (AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH | AT_STATX_SYNC_TYPE)
@@ -13,7 +13,7 @@
 
 static int look_flags(const struct waiting_call *call)
 {
-    return call->watched->flags < 0 ? 0 : (int)call->data->args[call->watched->flags];
+    return call->watched->flags < 0 ? 0 : (int)call->data.args[call->watched->flags];
 }
 
 /* Else the call fails, EINVAL. */
@@ -31,22 +31,33 @@ static int error_of_write(size_t written, size_t size)
     return written == size ? 0 : EFAULT;
 }
 
+static int tell_status(const struct waiting_call *call, int original, uint64_t buffer)
+{
+    struct stat_answer answer;
+    struct stat status;
+    size_t written = 0;
+
+    if (fstat(original, &status) < 0)
+        return -1;
+    if (!stat_answer_make(&answer, &status, call->world, call->watched->kind))
+        return EOVERFLOW;
+    if (call_is_waiting(call))
+        written = tracee_write(call->pid, buffer, &answer.bytes, answer.size);
+    return written ? error_of_write(written, answer.size) : -1;
+}
+
 /* Writes what stat says of the original. -1: nothing was written; else what the call ends with. */
 static int tell_of(const struct waiting_call *call, int original)
 {
-    uint64_t buffer = call->data->args[call->watched->buffer];
+    uint64_t buffer = call->data.args[call->watched->buffer];
     struct statx extended;
-    struct stat plain;
     size_t written = 0;
     int flags;
 
-    if (call->watched->kind == CALL_STAT) {
-        if (fstat(original, &plain) == 0 && call_is_waiting(call))
-            written = tracee_write(call->pid, buffer, &plain, sizeof(plain));
-        return written ? error_of_write(written, sizeof(plain)) : -1;
-    }
-    flags = AT_EMPTY_PATH | (int)(call->data->args[2] & AT_STATX_SYNC_TYPE);
-    if (statx(original, "", flags, (unsigned)call->data->args[3], &extended) == 0 &&
+    if (call->watched->kind != CALL_STATX)
+        return tell_status(call, original, buffer);
+    flags = AT_EMPTY_PATH | (int)(call->data.args[2] & AT_STATX_SYNC_TYPE);
+    if (statx(original, "", flags, (unsigned)call->data.args[3], &extended) == 0 &&
         call_is_waiting(call))
         written = tracee_write(call->pid, buffer, &extended, sizeof(extended));
     return written ? error_of_write(written, sizeof(extended)) : -1;
@@ -54,8 +65,7 @@ static int tell_of(const struct waiting_call *call, int original)
 
 bool on_stat(const struct waiting_call *call)
 {
-    bool follows = call->data->nr != SYS_lstat && !(look_flags(call) & AT_SYMLINK_NOFOLLOW);
-    int flags = follows ? 0 : O_NOFOLLOW;
+    int flags = call_follow_flags(call);
     int name = has_known_flags(call, STAT_FLAGS) ? call_open_path(call, 0, flags) : -1;
     const struct known_file *copy;
     struct tracee_look caller;
@@ -76,7 +86,7 @@ bool on_stat(const struct waiting_call *call)
 bool on_access(const struct waiting_call *call)
 {
     int flags = look_flags(call);
-    int follow = flags & AT_SYMLINK_NOFOLLOW ? O_NOFOLLOW : 0;
+    int follow = call_follow_flags(call);
     int name = has_known_flags(call, ACCESS_FLAGS) ? call_open_path(call, 0, follow) : -1;
     const struct known_file *copy;
     struct tracee_look caller;
@@ -93,7 +103,7 @@ bool on_access(const struct waiting_call *call)
         tracee_become_real(&caller);
     if (!call_reaches(call, &caller, follow, F_OK, &status) || !rights_take(&caller))
         return false;
-    mode = (int)call->data->args[answered_call_find(call->watched->number)->argument];
+    mode = (int)call->data.args[answered_call_find(call->world, call->data.nr)->argument];
     if (!rights_allow(copy->original, mode))
         error = errno;
     rights_give_back();

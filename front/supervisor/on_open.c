@@ -54,7 +54,7 @@ static bool opens_as_linker(int flags)
 /* Whether the dynamic linker opens, to map what it opens; one that is found is kept. */
 static bool find_linker(const struct waiting_call *call, int flags)
 {
-    uint64_t instruction = call->data->instruction_pointer;
+    uint64_t instruction = call->data.instruction_pointer;
     struct loaders *loaders = call->watch->loaders;
     struct tracee_linker linker;
 
@@ -73,7 +73,7 @@ static bool is_own_agent(const struct waiting_call *call, int name, const struct
                          int flags)
 {
     return opens_as_linker(flags) &&
-           embedded_agent_has(name, copy->original, call->pid, call->data->instruction_pointer);
+           embedded_agent_has(name, copy->original, call->pid, call->data.instruction_pointer);
 }
 
 static bool is_elf(int name)
@@ -100,7 +100,7 @@ static void on_open_other(const struct waiting_call *call, int name, int flags,
 bool on_open(const struct waiting_call *call)
 {
     const struct known_files *files = &call->watch->placing.files;
-    int flags = (int)call->data->args[call->watched->flags];
+    int flags = (int)call->data.args[call->watched->flags];
     bool is_new = (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL); /* or it is EEXIST */
     bool writes = (flags & O_ACCMODE) != O_RDONLY || flags & O_TRUNC;
     int name = is_new ? -1 : call_open_path(call, 0, flags & O_NOFOLLOW);

@@ -35,10 +35,12 @@ static bool answer(const struct waiting_call *call)
     case CALL_OPEN:
         return on_open(call);
     case CALL_STAT:
+    case CALL_STAT64:
     case CALL_STATX:
         return on_stat(call);
     case CALL_ACCESS:
         return on_access(call);
+    case CALL_WRITE:
     case CALL_CHANGE:
         return on_change(call);
     case CALL_CONFINE:
@@ -58,8 +60,11 @@ static bool handle(void *context, struct notification *notification)
 /* Landlock is seen, though it is not handled. */
 static void pass(void *context, const struct seccomp_notif *call)
 {
+    const struct watched_call *watched =
+        watched_call_find(call_world_of(call->data.arch), call->data.nr);
+
     (void)context;
-    if (watched_call_find(call->data.nr) == watched_call_find(SYS_landlock_restrict_self))
+    if (watched && watched->numbers[CALLS_OF_X86_64] == SYS_landlock_restrict_self)
         rights_see_landlock((pid_t)call->pid);
 }
 

@@ -14,26 +14,30 @@ bool call_begin(struct waiting_call *call, struct watch *watch, struct notificat
     *call = (struct waiting_call){
         .watch = watch,
         .notification = notification,
-        .data = &waits->data,
+        .data = waits->data,
+        .world = call_world_of(waits->data.arch),
         .pid = (pid_t)waits->pid,
-        .watched = watched_call_find(waits->data.nr),
     };
+    call->watched = watched_call_find(call->world, call->data.nr);
+    for (size_t i = 0; call->world == CALLS_OF_I386 && i < 6; i++)
+        call->data.args[i] = (uint32_t)call->data.args[i];
     return call->watched != NULL;
 }
 
 /* Else the call fails, ENOENT. With AT_EMPTY_PATH, open has no flags, and stat is not watched. */
 static bool may_be_empty(const struct watched_call *watched)
 {
-    return watched->kind != CALL_OPEN && watched->kind != CALL_STAT && watched->kind != CALL_STATX;
+    return watched->kind != CALL_OPEN && watched->kind != CALL_STAT &&
+           watched->kind != CALL_STAT64 && watched->kind != CALL_STATX;
 }
 
 bool call_find_path(const struct waiting_call *call, size_t which, struct tracee_path *path)
 {
     int folder_argument = call->watched->paths[which].folder;
-    int folder = folder_argument < 0 ? AT_FDCWD : (int)call->data->args[folder_argument];
+    int folder = folder_argument < 0 ? AT_FDCWD : (int)call->data.args[folder_argument];
     char text[PATH_MAX];
 
-    return tracee_string(call->pid, call->data->args[call->watched->paths[which].path], text) &&
+    return tracee_string(call->pid, call->data.args[call->watched->paths[which].path], text) &&
            (*text || may_be_empty(call->watched)) &&
            tracee_find_path(call->pid, folder, text, path);
 }
@@ -89,6 +93,25 @@ bool call_is_traced(const struct waiting_call *call)
 bool call_is_waiting(const struct waiting_call *call)
 {
     return notification_claim(call->notification);
+}
+
+int call_follow_flags(const struct waiting_call *call)
+{
+    const struct watched_call *watched = call->watched;
+    uint64_t flags = watched->flags < 0 ? 0 : call->data.args[watched->flags];
+    bool follows = false;
+
+    switch (watched->follow) {
+    case FOLLOW_NEVER:
+        break;
+    case FOLLOW_ALWAYS:
+        follows = !(flags & AT_SYMLINK_NOFOLLOW);
+        break;
+    case FOLLOW_IF_ASKED:
+        follows = flags & AT_SYMLINK_FOLLOW;
+        break;
+    }
+    return follows ? 0 : O_NOFOLLOW;
 }
 
 bool call_end(const struct waiting_call *call, int error)

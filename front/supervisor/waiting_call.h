@@ -34,7 +34,8 @@ struct watch {
 struct waiting_call {
     struct watch *watch;
     struct notification *notification;
-    const struct seccomp_data *data; /* its number and arguments */
+    struct seccomp_data data; /* its number and arguments, which have 32 bits in a call of i386 */
+    enum call_world world;    /* whose number that is */
     pid_t pid;                       /* the number of the thread that calls */
     const struct watched_call *watched;
 };
@@ -66,6 +67,9 @@ bool call_is_traced(const struct waiting_call *call);
 
 /* Whether it still waits, for us: else its process may be gone, and its pid another's. */
 bool call_is_waiting(const struct waiting_call *call);
+
+/* Whether it follows a link that its path ends with: O_NOFOLLOW or 0. */
+int call_follow_flags(const struct waiting_call *call);
 
 /* Ends it, with success and 0, or with that errno. Returns whether it still waited. */
 bool call_end(const struct waiting_call *call, int error);

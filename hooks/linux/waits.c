@@ -65,7 +65,7 @@ static bool is_answered(uint64_t next, const struct kept_registers *kept)
     int32_t number;
 
     memcpy(&number, (const void *)(next - sizeof(number)), sizeof(number));
-    call = answered_call_find(number);
+    call = answered_call_find(CALLS_OF_OWN, number);
     return call && answered_call_has(call, arguments) && has_supervisor();
 }
 
