@@ -57,3 +57,29 @@ END
 gcc -m32 asks.c -o asks
 umbra record --quiet --output=asked.data -- ./first ./asks >said
 printf 'Invalid argument\nInvalid argument\nOperation not supported\n' | diff - said
+
+# Until then, programs of 32 bits are left; where there is an agent for them, instrument is asked.
+echo '-- with an agent for 32 bits, they are to be instrumented'
+mkdir -p tools/{front,rewriter,service,grinder,hooks}
+cp "$BUILD/front/umbra" tools/front/
+ln -s "$BUILD/rewriter/instrument" tools/rewriter/
+cp "$BUILD/service/call_trace_service" tools/service/
+ln -s "$BUILD/grinder/grinder" tools/grinder/
+cp "$AGENT" tools/hooks/libhooks.so
+cp first elsewhere
+tools/front/umbra record --quiet --output=left.data -- ./first ./looks ./elsewhere
+contains left.data/files "^left.$work/looks.it is of 32 bits \(i386\), and only programs of 64 bits"
+cp "$AGENT" tools/hooks/libhooks32.so
+rm tools/rewriter/instrument
+cat >tools/rewriter/instrument <<END
+#!$BASH
+printf '%s ' "\$@" >>"$work/asked"
+echo >>"$work/asked"
+exec "$BUILD/rewriter/instrument" "\$@"
+END
+chmod 755 tools/rewriter/instrument
+mv elsewhere inner
+tools/front/umbra record --quiet --output=taken.data -- ./first ./looks ./inner
+contains asked " --agent=$work/tools/hooks/libhooks.so --confined "
+contains asked " --agent=$work/tools/hooks/libhooks32.so --confined "
+! grep "	$work/looks	it is of 32 bits" taken.data/files || fail 'instrument was not asked'

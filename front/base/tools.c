@@ -27,16 +27,24 @@
 #define MOST_FILES      64 /* that a limited tool may have open */
 #define PLACE_SECONDS   60
 
-static char *find_or_exit(const char *name, const char *folder, const char *const *places)
+/* Null if it is not there. */
+static char *find(const char *folder, const char *const *places)
 {
     char path[PATH_MAX];
 
-    if (!neighbour_find(folder, places, F_OK, path))
+    return neighbour_find(folder, places, F_OK, path) ? memory_copy_string(path) : NULL;
+}
+
+static char *find_or_exit(const char *name, const char *folder, const char *const *places)
+{
+    char *path = find(folder, places);
+
+    if (!path)
         say_and_exit(STATUS_FAILED,
                      "%s: expected it beside this program, in %s, or in the same build directory, "
                      "found none; install Umbra as a whole: meson install",
                      name, folder);
-    return memory_copy_string(path);
+    return path;
 }
 
 static const char *const instrument_places[] = {"instrument", "../rewriter/instrument", NULL};
@@ -45,6 +53,8 @@ static const char *const service_places[] = {"call_trace_service", "../service/c
 static const char *const grinder_places[] = {"grinder", "../grinder/grinder", NULL};
 static const char *const agent_places[] = {
     "../lib/*/umbra/libhooks.so", "../lib*/umbra/libhooks.so", "../hooks/libhooks.so", NULL};
+static const char *const agent_places_i386[] = {
+    "../lib/*/umbra/libhooks32.so", "../lib*/umbra/libhooks32.so", "../hooks/libhooks32.so", NULL};
 
 const struct tools *tools_find(void)
 {
@@ -60,7 +70,8 @@ const struct tools *tools_find(void)
     tools.instrument = find_or_exit("instrument", folder, instrument_places);
     tools.service = find_or_exit("call_trace_service", folder, service_places);
     tools.grinder = find_or_exit("grinder", folder, grinder_places);
-    tools.agent = find_or_exit("libhooks.so", folder, agent_places);
+    tools.agents[PROCESSOR_X86_64] = find_or_exit("libhooks.so", folder, agent_places);
+    tools.agents[PROCESSOR_I386] = find(folder, agent_places_i386);
     return &tools;
 }
 

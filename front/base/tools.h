@@ -6,6 +6,10 @@
  *      PREFIX/bin/call_trace_service           BUILD/service/call_trace_service
  *      PREFIX/bin/grinder                      BUILD/grinder/grinder
  *      PREFIX/lib/…/umbra/libhooks.so          BUILD/hooks/libhooks.so
+ *      PREFIX/lib/…/umbra/libhooks32.so        BUILD/hooks/libhooks32.so
+ *
+ * The last is for programs of 32 bits, and need not be there: then these are left as they are. Nothing else in the
+ * front says whether they are instrumented.
  */
 #ifndef UMBRA_FRONT_TOOLS_H
 #define UMBRA_FRONT_TOOLS_H
@@ -14,9 +18,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Of the programs that are instrumented. */
+enum processor {
+    PROCESSOR_X86_64,
+    PROCESSOR_I386,
+    PROCESSORS,
+};
+
 struct tools {
     char *own; /* this program */
-    char *instrument, *service, *grinder, *agent;
+    char *instrument, *service, *grinder;
+    char *agents[PROCESSORS]; /* null: its programs are left as they are */
 };
 
 /* Absolute paths of all of them; ends the process with a message if one is missing. */

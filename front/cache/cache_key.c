@@ -103,7 +103,9 @@ struct cache_tools cache_tools_hash(const struct words *options)
     gcry_md_hd_t hash = begin();
 
     add_tool(hash, found->instrument);
-    add_tool(hash, found->agent);
+    for (size_t i = 0; i < PROCESSORS; i++)
+        if (found->agents[i])
+            add_tool(hash, found->agents[i]);
     for (size_t i = 0; i < options->count; i++) {
         add_text(hash, options->list[i]);
         if (!strncmp(options->list[i], "--filter=", 9))

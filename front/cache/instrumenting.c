@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "front/base/asked.h"
+#include "front/files/image_kind.h"
 #include "support/memory.h"
 
 #define MB          (1ull << 20)
@@ -123,10 +124,18 @@ static struct tool_limits limits_for(int original)
                                 .seconds = 600};
 }
 
-static void add_command(struct words *words, const struct words *options, const char *part,
-                        const char *path)
+static const char *agent_for(int original)
 {
-    words_print(words, "--agent=%s", tools_find()->agent);
+    struct image_look look;
+
+    image_look_at(&look, original);
+    return tools_find()->agents[look.processor];
+}
+
+static void add_command(struct words *words, const struct words *options, const char *agent,
+                        const char *part, const char *path)
+{
+    words_print(words, "--agent=%s", agent);
     words_add_all(words, options->list);
     words_add(words, "--confined");
     words_add(words, "--overwrite");
@@ -147,7 +156,7 @@ enum instrumenting instrumenting_run(const struct words *options, int original, 
     struct words words = {0};
     int status;
 
-    add_command(&words, options, part, path);
+    add_command(&words, options, agent_for(original), part, path);
     status = asked_instrument(&words, inherited, &limits, &result);
     words_free(&words);
     free(path);

@@ -2,16 +2,35 @@
 
 #include <elf.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "support/regular_file.h"
 
-static int is_ours(const Elf64_Ehdr *header)
+static const struct image_of {
+    unsigned char class;
+    uint16_t machine;
+    ssize_t header_size;
+} images_of[PROCESSORS] = {
+    [PROCESSOR_X86_64] = {ELFCLASS64, EM_X86_64, sizeof(Elf64_Ehdr)},
+    [PROCESSOR_I386] = {ELFCLASS32, EM_386, sizeof(Elf32_Ehdr)},
+};
+
+/* Up to e_entry, headers of both classes are the same. PROCESSORS: of none whose programs are
+ * instrumented. */
+static enum processor processor_of(const Elf64_Ehdr *header)
 {
-    return !memcmp(header->e_ident, ELFMAG, SELFMAG) && header->e_ident[EI_CLASS] == ELFCLASS64 &&
-           header->e_ident[EI_DATA] == ELFDATA2LSB && header->e_machine == EM_X86_64 &&
-           (header->e_type == ET_EXEC || header->e_type == ET_DYN);
+    enum processor processor = 0;
+
+    if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_DATA] != ELFDATA2LSB ||
+        (header->e_type != ET_EXEC && header->e_type != ET_DYN))
+        return PROCESSORS;
+    while (processor < PROCESSORS &&
+           (header->e_ident[EI_CLASS] != images_of[processor].class ||
+            header->e_machine != images_of[processor].machine || !tools_find()->agents[processor]))
+        processor++;
+    return processor;
 }
 
 /* What else has the mark of ELF. */
@@ -19,7 +38,7 @@ static const char *why_foreign(const Elf64_Ehdr *header)
 {
     unsigned machine = header->e_machine;
 
-    if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || is_ours(header))
+    if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
         return NULL;
     if (machine == EM_386 && header->e_ident[EI_CLASS] == ELFCLASS32)
         return "it is of 32 bits (i386), and only programs of 64 bits for x86-64 are instrumented";
@@ -76,12 +95,14 @@ void image_look_at(struct image_look *look, int file)
         char line[SCRIPT_LINE_SIZE + 1];
     } head = {0};
     ssize_t size = pread(file, head.line, SCRIPT_LINE_SIZE, 0);
+    enum processor processor = processor_of(&head.header);
 
     *look = (struct image_look){.kind = IMAGE_KIND_OTHER};
-    if (size >= (ssize_t)sizeof(head.header) && is_ours(&head.header))
-        look->kind = IMAGE_KIND_ELF;
-    else if (size >= (ssize_t)offsetof(Elf64_Ehdr, e_entry) &&
-             (look->why = why_foreign(&head.header)))
+    if (processor < PROCESSORS) {
+        look->kind = size >= images_of[processor].header_size ? IMAGE_KIND_ELF : IMAGE_KIND_OTHER;
+        look->processor = processor;
+    } else if (size >= (ssize_t)offsetof(Elf64_Ehdr, e_entry) &&
+               (look->why = why_foreign(&head.header)))
         look->kind = IMAGE_KIND_FOREIGN;
     else if (size > 2 && is_script(look, head.line))
         look->kind = IMAGE_KIND_SCRIPT;

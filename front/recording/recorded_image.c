@@ -14,7 +14,7 @@
 #include "front/files/resemblance.h"
 #include "support/memory.h"
 #include "support/utf8.h"
-#include "trace/image_manifest.h"
+#include "trace/agent_name.h"
 
 #define PIECE (256 << 10) /* bytes that are compared at a time */
 
@@ -23,7 +23,7 @@ bool image_is_never_instrumented(const char *path)
     const char *name = strrchr(path, '/');
 
     name = name ? name + 1 : path;
-    return !strcmp(name, IMAGE_AGENT_NAME) || (!strncmp(name, "ld-", 3) && strstr(name, ".so"));
+    return agent_name_is(name) || (!strncmp(name, "ld-", 3) && strstr(name, ".so"));
 }
 
 bool image_has_rights(int file)

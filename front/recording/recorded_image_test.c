@@ -45,6 +45,7 @@ static void the_agent_and_linkers_are_never_instrumented(void **state)
 {
     (void)state;
     assert_true(image_is_never_instrumented("/usr/lib/umbra/libhooks.so"));
+    assert_true(image_is_never_instrumented("/usr/lib/umbra/libhooks32.so"));
     assert_true(image_is_never_instrumented("/lib64/ld-linux-x86-64.so.2"));
     assert_true(image_is_never_instrumented("/lib/ld-musl-x86_64.so.1"));
     assert_true(image_is_never_instrumented("ld-2.31.so"));

@@ -20,8 +20,12 @@
 #include "support/memory.h"
 #include "support/regular_file.h"
 
-#define LINKER    "/lib64/ld-linux-x86-64.so.2"
 #define LIST_SIZE (1 << 20)
+
+static const char *const linkers[PROCESSORS] = {
+    [PROCESSOR_X86_64] = "/lib64/ld-linux-x86-64.so.2",
+    [PROCESSOR_I386] = "/lib/ld-linux.so.2",
+};
 
 /* Instrumented files that do not take the places of their originals. */
 struct substitutes {
@@ -88,9 +92,22 @@ static void add_library(struct substitutes *substitutes, char *line)
     free(image);
 }
 
+static enum processor processor_of(const char *program)
+{
+    struct image_look look = {.kind = IMAGE_KIND_OTHER};
+    int file = regular_file_open(program);
+
+    if (file >= 0) {
+        image_look_at(&look, file);
+        close(file);
+    }
+    return look.processor;
+}
+
 static void add_libraries(struct substitutes *substitutes, const char *program)
 {
-    char *const command[] = {LINKER, "--list", (char *)program, NULL};
+    char *const command[] = {(char *)linkers[processor_of(program)], "--list", (char *)program,
+                             NULL};
     char *text = memory_zeroed(1, LIST_SIZE), *rest = text, *line;
 
     if (tool_run_silently(command, text, LIST_SIZE) == 0)

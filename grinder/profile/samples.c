@@ -8,6 +8,7 @@
 #include "support/bounded_file.h"
 #include "support/memory.h"
 #include "support/sorted.h"
+#include "trace/agent_name.h"
 #include "trace/sample_format.h"
 
 /* Bytes of a stub behind its frame: instructions fixed up, and a jump; of a copied function the
@@ -126,7 +127,7 @@ static int is_agent(const struct tree_module *module)
 {
     const char *name = strrchr(module->path, '/');
 
-    return !strcmp(name ? name + 1 : module->path, IMAGE_AGENT_NAME);
+    return agent_name_is(name ? name + 1 : module->path);
 }
 
 static enum whereabouts find_address(struct finder *finder, uint64_t address, uint32_t *number)

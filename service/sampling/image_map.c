@@ -6,7 +6,7 @@
 #include "service/base/file.h"
 #include "service/base/process.h"
 #include "service/sampling/call_site.h"
-#include "trace/image_manifest.h"
+#include "trace/agent_name.h"
 #include "trace/trace_format.h"
 
 /* The trace is written by another process, which may say anything. */
@@ -162,13 +162,16 @@ void image_map_close(struct image_map *map)
 /* By the end of its path, which is behind the record at that place in the trace. */
 static bool is_agent(const struct image_map *map, const struct trace_module *module, uint64_t at)
 {
-    char name[] = "/" IMAGE_AGENT_NAME;
+    char end[32];
+    size_t size = module->path_size < sizeof(end) ? module->path_size : sizeof(end);
+    const char *slash;
 
-    if (module->path_size < sizeof(name) ||
-        !file_read_at(map->trace, name, sizeof(name),
-                      at + sizeof(*module) + module->path_size - sizeof(name)))
+    if (!size ||
+        !file_read_at(map->trace, end, size, at + sizeof(*module) + module->path_size - size))
         return false;
-    return !memcmp(name, "/" IMAGE_AGENT_NAME, sizeof(name));
+    end[size - 1] = 0;
+    slash = strrchr(end, '/');
+    return slash && agent_name_is(slash + 1);
 }
 
 /* Returns whether it is instrumented. */

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "service/sampling/image_map.h"
-#include "trace/image_manifest.h"
+#include "trace/agent_name.h"
 #include "trace/trace_sample.h"
 
 #include <cmocka.h>
@@ -101,9 +101,12 @@ static void the_agent_is_known_by_its_name(void **state)
     add(&traced, 0x10000, 0x1000, 1);
     trace_sample_add_module(&traced.sample, "/opt/" IMAGE_AGENT_NAME, 0x20000, 0x1000, 0, 0, 0);
     trace_sample_add_module(&traced.sample, "/opt/not" IMAGE_AGENT_NAME, 0x30000, 0x1000, 0, 0, 0);
+    trace_sample_add_module(&traced.sample, "/opt/" IMAGE_AGENT_NAME_I386, 0x40000, 0x1000, 0, 0,
+                            0);
     follow(&traced);
     assert_true(image_map_has(&traced.map, 0x20000));
     assert_false(image_map_has(&traced.map, 0x30000));
+    assert_true(image_map_has(&traced.map, 0x40000));
     assert_int_equal(image_map_find_return(&traced.map, words, 3), 0x10000);
     end(&traced);
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "service/attach/linux/attached.h"
+#include "trace/agent_name.h"
 #include "trace/attached_agent.h"
 
 #define IN_MEMORY "memfd:" ATTACHED_AGENT_NAME
@@ -86,7 +87,7 @@ bool attach_check_mapped(const struct address_space *space, struct failure *fail
             return fail_because(failure,
                                 "is a Java machine of OpenJ9's, whose stack walker is not known to "
                                 "bear hooks; HotSpot's is");
-        if (!strcmp(name, "libhooks.so"))
+        if (agent_name_is(name))
             return fail_because(failure, "is instrumented already");
         if (!strcmp(name, ATTACHED_AGENT_NAME) || !strncmp(name, IN_MEMORY, strlen(IN_MEMORY)))
             return fail_because(failure, "is attached to, or was and has the agent still");

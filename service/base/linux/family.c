@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "service/base/process.h"
+#include "trace/agent_name.h"
 #include "trace/attached_agent.h"
-#include "trace/image_manifest.h"
 
 #define MOST_PROCESSES 65536
 
@@ -124,7 +124,7 @@ static void look_for_agent(void *owner, const struct process_code *code)
     struct relative *relative = owner;
     const char *base = strrchr(code->path, '/');
 
-    relative->has_agent |= base && !strcmp(base + 1, IMAGE_AGENT_NAME);
+    relative->has_agent |= base && agent_name_is(base + 1);
     relative->is_attached_to |= base && !strcmp(base + 1, ATTACHED_AGENT_NAME);
 }
 

@@ -1,0 +1,17 @@
+/* The agents for ELF programs by their files' names, without folders: one for each processor. */
+#ifndef UMBRA_AGENT_NAME_H
+#define UMBRA_AGENT_NAME_H
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "trace/image_manifest.h"
+
+#define IMAGE_AGENT_NAME_I386 "libhooks32.so"
+
+static inline bool agent_name_is(const char *name)
+{
+    return !strcmp(name, IMAGE_AGENT_NAME) || !strcmp(name, IMAGE_AGENT_NAME_I386);
+}
+
+#endif
