@@ -134,9 +134,11 @@ int inside_main(int count, char **arguments)
     fcntl(recording.directory, F_SETFD, FD_CLOEXEC);
     umask(mask);
     execv(path, arguments);
-    if (errno == ENOEXEC && !unrecorded_is_foreign(path))
-        execvp(path, arguments); /* a text without #! goes to the shell, as from a shell */
     error = errno;
+    if (error == ENOEXEC && !unrecorded_is_foreign(path)) {
+        execvp(path, arguments); /* a text without #! goes to the shell, as from a shell */
+        error = errno;
+    }
     unrecorded_tell(&recording, arguments[0], path, error);
     return error == ENOENT ? 127 : STATUS_NOT_RUN;
 }
