@@ -26,6 +26,9 @@ bool process_describe(pid_t pid, struct process_description *description);
 /* What a process, or a thread, calls itself, in a pid namespace of its own perhaps; 0: it is gone. Linux alone. */
 uint32_t process_own_number(pid_t number);
 
+/* Bytes of an address of the program that it runs; 8 if that is not known. */
+unsigned process_word_size(pid_t pid);
+
 /*
  * A descriptor that can be read once the process is gone. Negative where the system has none:
  * ask process_is_gone now and then instead.

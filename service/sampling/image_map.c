@@ -146,8 +146,11 @@ static void read_code(struct image_map *map)
 
 void image_map_open(struct image_map *map, pid_t pid, int trace, uint64_t capacity)
 {
-    *map = (struct image_map){
-        .pid = pid, .trace = trace, .capacity = capacity, .scanned = TRACE_HEADER_SIZE};
+    *map = (struct image_map){.pid = pid,
+                              .word_size = process_word_size(pid),
+                              .trace = trace,
+                              .capacity = capacity,
+                              .scanned = TRACE_HEADER_SIZE};
     read_code(map);
 }
 
@@ -308,14 +311,25 @@ static bool is_return_address(struct image_map *map, uint64_t address)
     return *verdict & ENDS_A_CALL;
 }
 
+static uint64_t word_at(const struct image_map *map, const uint64_t *words, size_t index)
+{
+    uint32_t narrow;
+
+    if (map->word_size == sizeof(*words))
+        return words[index];
+    memcpy(&narrow, (const char *)words + index * sizeof(narrow), sizeof(narrow));
+    return narrow;
+}
+
 uint64_t image_map_find_return(struct image_map *map, const uint64_t *words, size_t count)
 {
     uint64_t lowest = map->image_count ? map->images[0].begin : 0;
     uint64_t span = map->image_count ? map->images[map->image_count - 1].end - lowest : 0;
 
-    for (size_t i = 0; i < count; i++) {
-        if (words[i] - lowest < span && is_return_address(map, words[i]))
-            return words[i];
+    for (size_t i = 0; i < count * sizeof(*words) / map->word_size; i++) {
+        uint64_t word = word_at(map, words, i);
+        if (word - lowest < span && is_return_address(map, word))
+            return word;
     }
     return 0;
 }

@@ -40,6 +40,7 @@ struct open_block {
 
 struct image_map {
     pid_t pid;
+    unsigned word_size; /* of its stack, in bytes: 8, or 4 */
     int trace; /* borrowed */
     uint64_t capacity;
     uint64_t scanned; /* blocks before this are known */
@@ -63,7 +64,8 @@ void image_map_follow(struct image_map *map);
 /* Is it in an instrumented image, or in the agent? */
 bool image_map_has(const struct image_map *map, uint64_t address);
 
-/* The first of the words that may be a return address in an instrumented image; 0 if none is. */
+/* The first of the words, of the process's size, that may be a return address in an instrumented image; 0 if none is.
+   There are as many as in `count` of 8 bytes. */
 uint64_t image_map_find_return(struct image_map *map, const uint64_t *words, size_t count);
 
 #endif

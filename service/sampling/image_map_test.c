@@ -239,6 +239,23 @@ static void a_process_that_is_gone_says_nothing_of_its_code(void **state)
     end(&traced);
 }
 
+static void a_stack_of_32_bits_has_twice_as_many_words(void **state)
+{
+    struct traced traced;
+    const uint64_t words[] = {1, 0x20000, 0x10400ull << 32 | 0x30000, 0x10800};
+
+    (void)state;
+    begin(&traced, gone_process());
+    add(&traced, 0x10000, 0x1000, 1);
+    follow(&traced);
+    assert_int_equal(traced.map.word_size, 8);
+    assert_int_equal(image_map_find_return(&traced.map, words, 4), 0x10800);
+    traced.map.word_size = 4;
+    assert_int_equal(image_map_find_return(&traced.map, words, 4), 0x10400);
+    assert_int_equal(image_map_find_return(&traced.map, words, 2), 0);
+    end(&traced);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -250,6 +267,7 @@ int main(void)
         cmocka_unit_test(damage_is_let_pass),
         cmocka_unit_test(return_addresses_are_behind_calls),
         cmocka_unit_test(a_process_that_is_gone_says_nothing_of_its_code),
+        cmocka_unit_test(a_stack_of_32_bits_has_twice_as_many_words),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 #include "service/base/process.h"
 
 #include <dirent.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -83,6 +84,16 @@ static void read_command(pid_t pid, char command[TRACE_COMMAND_SIZE])
         if (!command[i])
             command[i] = ' ';
     }
+}
+
+unsigned process_word_size(pid_t pid)
+{
+    char header[EI_NIDENT + 1];
+
+    return read_proc_file(pid, "exe", header, sizeof(header)) == EI_NIDENT &&
+                   !memcmp(header, ELFMAG, SELFMAG) && header[EI_CLASS] == ELFCLASS32
+               ? sizeof(uint32_t)
+               : sizeof(uint64_t);
 }
 
 /* "PID (NAME) STATE PPID …", proc(5); the name may hold anything, a ')' too. */

@@ -38,6 +38,12 @@ void process_begin(int *argc, char ***argv)
         *argv = text;
 }
 
+unsigned process_word_size(pid_t pid)
+{
+    (void)pid;
+    return sizeof(uint64_t);
+}
+
 int process_watch(pid_t pid)
 {
     HANDLE process = OpenProcess(SYNCHRONIZE, FALSE, (DWORD)pid);
