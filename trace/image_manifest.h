@@ -100,7 +100,8 @@
 /* Above STUB_INDEX, as TRACE_FUNCTION_LEAF: calls nothing and does not loop. May be left out. */
 #define STUB_LEAF           0x80000000u
 #define STUB_TIMED          0x40000000u /* above STUB_INDEX, as TRACE_FUNCTION_TIMED */
-#define STUB_FRAME_SIZE     41 /* from a stub to its body */
+#define STUB_FRAME_SIZE     41 /* from a stub to its body, of x86-64 */
+#define STUB_FRAME_SIZE_I386 34
 #define GENERATED_ELSEWHERE 1  /* image_header.generated_size */
 #define IMAGE_HOOK_PAGE     4096
 #define IMAGE_HOOK_IN_PAGE  3328 /* where the hook word of an ELF image is in its page */

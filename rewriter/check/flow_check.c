@@ -170,7 +170,7 @@ static void count_sites(struct sites *sites, const struct flow_registers *regist
     ZydisDecoder decoder;
     size_t room;
 
-    decoder_init(&decoder);
+    decoder_init(&decoder, &processor_x86_64);
     for (size_t i = 0; i < plan->functions->count; i++) {
         const struct function *function = &plan->functions->items[i];
         const uint8_t *bytes = code_at(plan->code, function->address, &room);

@@ -11,6 +11,7 @@
 #ifndef UMBRA_REWRITER_CODE_H
 #define UMBRA_REWRITER_CODE_H
 
+#include "rewriter/code/processor.h"
 #include "rewriter/functions/function_list.h"
 
 #define CODE_BYTE_WORK 16 /* units that sweeping a byte costs */
@@ -36,6 +37,7 @@ struct code_unwind {
 };
 
 struct code {
+    const struct processor *processor;
     struct code_range *ranges; /* executable, ascending, none overlaps another */
     size_t range_count, range_room;
     struct code_range *data; /* all that are not executable; ascending, none overlaps another */

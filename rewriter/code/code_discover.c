@@ -32,7 +32,7 @@ bool code_is_decodable(const struct code *code, uint64_t address)
 {
     ZydisDecoder decoder;
 
-    decoder_init(&decoder);
+    decoder_init(&decoder, code->processor);
     return is_decodable(code, &decoder, address);
 }
 
@@ -61,7 +61,7 @@ static bool function_at_call(const struct code *code, const struct function_list
     const struct code_range *range = code_range_at(code, address);
     ZydisDecoder decoder;
 
-    decoder_init(&decoder);
+    decoder_init(&decoder, code->processor);
     *found = (struct function){.address = address, .evidence = EVIDENCE_CALL};
     if (!range || !is_decodable(code, &decoder, address))
         return false;
@@ -185,7 +185,7 @@ static void mark_plt(const struct code *code, struct function_list *functions)
 {
     ZydisDecoder decoder;
 
-    decoder_init(&decoder);
+    decoder_init(&decoder, code->processor);
     for (size_t i = 0; i < functions->count; i++) {
         struct function *function = &functions->items[i];
 

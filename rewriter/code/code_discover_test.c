@@ -48,6 +48,7 @@ static void begin(struct discovered *discovered)
     discovered->bytes[SIZE - 1] = 0xc3;
     discovered->range = (struct code_range){BASE, discovered->bytes, SIZE};
     discovered->code = (struct code){
+        .processor = &processor_x86_64,
         .ranges = &discovered->range,
         .range_count = 1,
         .unwind = {NULL, no_unwind_begin, no_unwind_slot_at},
@@ -158,8 +159,10 @@ static void test_functions_that_overlap_exhaust_the_work(void **state)
 {
     static uint8_t bytes[16 * SIZE];
     struct code_range range = {BASE, bytes, sizeof(bytes)};
-    struct code code = {
-        .ranges = &range, .range_count = 1, .unwind = {NULL, no_unwind_begin, no_unwind_slot_at}};
+    struct code code = {.processor = &processor_x86_64,
+                        .ranges = &range,
+                        .range_count = 1,
+                        .unwind = {NULL, no_unwind_begin, no_unwind_slot_at}};
     struct function_list functions = {0};
     struct code_map map;
 

@@ -17,7 +17,7 @@ static bool is_leaf_step_by_step(const char *bytes, size_t size)
     struct instruction at;
     ZydisDecoder decoder;
 
-    decoder_init(&decoder);
+    decoder_init(&decoder, &processor_x86_64);
     for (size_t offset = 0; offset < size; offset += at.length) {
         assert_true(instruction_decode(&decoder, START + offset, (const uint8_t *)bytes + offset,
                                        size - offset, &at));
@@ -34,7 +34,7 @@ static bool is_leaf_of(const char *bytes, size_t size)
     uint8_t longer[256];
     ZydisDecoder decoder;
 
-    decoder_init(&decoder);
+    decoder_init(&decoder, &processor_x86_64);
     assert_int_equal(code_is_leaf(&decoder, START, START + size, (const uint8_t *)bytes), is_leaf);
     memcpy(longer, bytes, size);
     memset(longer + size, 0xcc, sizeof(longer) - size);

@@ -399,7 +399,7 @@ void code_sweep(const struct code *code, struct function *function, struct code_
         return;
     sweep.start = function->address;
     sweep.end = function->end - function->address < size ? function->end : sweep.start + size;
-    decoder_init(&sweep.decoder);
+    decoder_init(&sweep.decoder, code->processor);
     code->unwind.begin(code->unwind.context, function);
     sweep_extent(&sweep, bytes);
     for (size_t i = 0; function->has_indirect_jump && i < sweep.table_count; i++)
@@ -417,6 +417,6 @@ void code_sweep_gap(const struct code *code, uint64_t address, uint64_t end, str
 
     if (!bytes || size < end - address)
         return;
-    decoder_init(&sweep.decoder);
+    decoder_init(&sweep.decoder, code->processor);
     run(&sweep, bytes);
 }

@@ -101,7 +101,7 @@ void code_inline_tables_find(const struct code *code, const struct function_list
     struct instruction at;
     ZydisDecoder decoder;
 
-    decoder_init(&decoder);
+    decoder_init(&decoder, code->processor);
     for (size_t i = 0; i < functions->count; i++) {
         const struct function *function = &functions->items[i];
         uint64_t address = function->address;

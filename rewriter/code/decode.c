@@ -2,9 +2,9 @@
 
 #define RIP_MODRM_RM 5
 
-void decoder_init(ZydisDecoder *decoder)
+void decoder_init(ZydisDecoder *decoder, const struct processor *processor)
 {
-    ZydisDecoderInit(decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+    ZydisDecoderInit(decoder, processor->machine_mode, processor->stack_width);
     ZydisDecoderEnableMode(decoder, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_TRUE);
 }
 

@@ -2,10 +2,7 @@
 #ifndef UMBRA_REWRITER_DECODE_H
 #define UMBRA_REWRITER_DECODE_H
 
-#include <Zydis/Zydis.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rewriter/code/processor.h"
 
 enum flow_kind {
     FLOW_NEXT,          /* on to what follows */
@@ -41,7 +38,7 @@ struct instruction {
     ZydisDecodedInstruction zydis; /* decoded in minimal mode */
 };
 
-void decoder_init(ZydisDecoder *decoder);
+void decoder_init(ZydisDecoder *decoder, const struct processor *processor);
 
 /* False if the bytes are no instruction or end in one. */
 bool instruction_decode(const ZydisDecoder *decoder, uint64_t address, const uint8_t *bytes,

@@ -185,6 +185,6 @@ int main(void)
         cmocka_unit_test(test_what_a_sweep_notes_is_not_plain),
     };
 
-    decoder_init(&decoder);
+    decoder_init(&decoder, &processor_x86_64);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,7 +42,7 @@ void copy_exits_begin(struct copy_exits *exits, struct copy_writer *writer,
         .frames = frames,
         .redirects = sorted_redirects(patches),
     };
-    decoder_init(&exits->decoder);
+    decoder_init(&exits->decoder, &processor_x86_64);
 }
 
 void copy_exits_free(struct copy_exits *exits)

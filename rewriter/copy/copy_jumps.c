@@ -34,7 +34,7 @@ void copy_jumps_each(const struct code *code, const struct function *function,
     size_t room;
     const uint8_t *bytes = code_at(code, function->address, &room);
 
-    decoder_init(&decoder);
+    decoder_init(&decoder, &processor_x86_64);
     for (; at.address < function->end; at.address += at.length) {
         if (!copy_read_next(&decoder, bytes + (at.address - function->address),
                             function->end - at.address, &at))

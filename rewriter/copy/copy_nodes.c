@@ -180,7 +180,7 @@ static void begin(struct copy_nodes *nodes)
 {
     size_t size;
 
-    decoder_init(&nodes->decoder);
+    decoder_init(&nodes->decoder, &processor_x86_64);
     nodes->slots = copy_slots_begin(nodes->patches->code, nodes->function);
     nodes->bytes = code_at(nodes->patches->code, nodes->function->address, &size);
     size = nodes->function->end - nodes->function->address;

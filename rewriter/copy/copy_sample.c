@@ -38,6 +38,7 @@ void copied_begin(struct copied *copied)
     copied->data_range = (struct code_range){TABLE, copied->data, sizeof(copied->data)};
     copied->slot = (struct return_slot){.base = RETURN_SLOT_RSP, .until = UINT64_MAX};
     copied->code = (struct code){
+        .processor = &processor_x86_64,
         .ranges = &copied->range,
         .range_count = 1,
         .data = &copied->data_range,

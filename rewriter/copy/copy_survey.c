@@ -16,7 +16,7 @@ void copy_survey_begin(struct copy_survey *survey, const struct copy_plan *plan,
     *survey = (struct copy_survey){
         .plan = plan, .patches = patches, .source = source, .entries_left = TABLE_ENTRIES};
     address_set_init(&survey->starts, patches->code);
-    decoder_init(&survey->decoder);
+    decoder_init(&survey->decoder, &processor_x86_64);
 }
 
 void copy_survey_end(struct copy_survey *survey)

@@ -71,7 +71,7 @@ static enum flow_doubt read_instructions(struct flow_body *body)
     ZydisDecoder decoder;
     bool is_open = true;
 
-    decoder_init(&decoder);
+    decoder_init(&decoder, &processor_x86_64);
     body->padding = body->size;
     for (uint32_t offset = 0; offset < body->size; offset += at.length) {
         const uint8_t *here = body->bytes + offset;
@@ -119,7 +119,7 @@ static bool is_joined(const struct flow_body *body, uint32_t offset)
     struct instruction at;
     ZydisDecoder decoder;
 
-    decoder_init(&decoder);
+    decoder_init(&decoder, &processor_x86_64);
     for (; offset < body->size; offset += at.length) {
         if (body->joins[offset / 64] >> offset % 64 & 1)
             return true;

@@ -111,7 +111,7 @@ static bool *find(const struct flow_source *source, bool marks_all)
         .marks_all = marks_all,
     };
 
-    decoder_init(&finding.decoder);
+    decoder_init(&finding.decoder, &processor_x86_64);
     for (size_t i = 0; i < functions->count; i++)
         if (functions->items[i].reason != PATCH_INSIDE_FUNCTION)
             mark_callees(&finding, &functions->items[i], FLAGS_READ);

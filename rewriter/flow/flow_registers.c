@@ -273,7 +273,7 @@ static void begin(struct search *search)
 {
     size_t count = search->functions->count;
 
-    decoder_init(&search->decoder);
+    decoder_init(&search->decoder, &processor_x86_64);
     ZydisDecoderInit(&search->full_decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
     search->base = search->source->code->ranges[0].address;
     search->bodies = memory_zeroed(count, sizeof(*search->bodies));

@@ -42,8 +42,11 @@ static void image_begin(struct image *image)
     memset(image->bytes, 0xcc, sizeof(image->bytes));
     image->text = (struct code_range){START, image->bytes, sizeof(image->bytes)};
     image->data = (struct code_range){TABLE, image->table, sizeof(image->table)};
-    image->code = (struct code){
-        .ranges = &image->text, .range_count = 1, .data = &image->data, .data_count = 1};
+    image->code = (struct code){.processor = &processor_x86_64,
+                                .ranges = &image->text,
+                                .range_count = 1,
+                                .data = &image->data,
+                                .data_count = 1};
     code_map_init(&image->map, &image->code);
     for (uint32_t i = 0; i < FUNCTIONS; i++)
         image->items[i] = (struct function){.address = START + i * APART,

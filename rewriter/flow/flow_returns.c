@@ -90,7 +90,7 @@ static bool has_no_way_back(const struct flow_source *source, const struct funct
     if (!bytes || function->end <= function->address || function->end - function->address > room ||
         function->end - function->address > LARGEST)
         return false;
-    decoder_init(&decoder);
+    decoder_init(&decoder, &processor_x86_64);
     for (; at.address < function->end; bytes += at.length, at.address += at.length) {
         uint64_t address = at.address;
 
@@ -133,6 +133,6 @@ bool flow_never_returns(const struct flow_source *source, uint64_t address)
 
     if (!function || function->reason != PATCH_PLT)
         return function && !function->is_import && function->unwind && look_once(source, function);
-    decoder_init(&decoder);
+    decoder_init(&decoder, &processor_x86_64);
     return flow_import_never_returns(source, flow_stub_slot(source, &decoder, address));
 }

@@ -15,7 +15,7 @@ static int32_t number_in(const char *bytes, size_t size)
 {
     uint8_t copy[256];
     struct code_range text = {START, copy, size};
-    struct code code = {.ranges = &text, .range_count = 1};
+    struct code code = {.processor = &processor_x86_64, .ranges = &text, .range_count = 1};
     struct function function = {.address = START, .end = START + size, .reason = PATCH_PLAIN};
     struct function_list functions = {.items = &function, .count = 1};
     const struct flow_source source = {.code = &code, .functions = &functions};

@@ -46,6 +46,7 @@ static void planned_begin(struct planned *planned, const char *bytes, size_t siz
     memcpy(planned->bytes, bytes, size);
     planned->range = (struct code_range){BASE, planned->bytes, SIZE};
     planned->code = (struct code){
+        .processor = &processor_x86_64,
         .ranges = &planned->range,
         .range_count = 1,
         .unwind = {NULL, no_unwind_begin, no_unwind_slot_at},

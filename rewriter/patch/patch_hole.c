@@ -36,7 +36,7 @@ static bool is_closed(const struct patch_plan *plan, const struct function *func
 
     if (!bytes || !(function->evidence & EVIDENCE_EXTENT) || size > room)
         return false;
-    decoder_init(&decoder);
+    decoder_init(&decoder, plan->code->processor);
     for (uint64_t offset = 0; offset < size; offset += at.length)
         if (!instruction_decode(&decoder, function->address + offset, bytes + offset, size - offset,
                                 &at))
@@ -52,7 +52,7 @@ static uint64_t padding_end(const struct patch_plan *plan, uint64_t address, uin
     size_t size;
     const uint8_t *bytes = code_at(plan->code, address, &size);
 
-    decoder_init(&decoder);
+    decoder_init(&decoder, plan->code->processor);
     while (bytes && address < limit && instruction_decode(&decoder, address, bytes, size, &at) &&
            instruction_is_padding(&at) && at.length <= limit - address) {
         address += at.length;

@@ -301,7 +301,7 @@ void patch_redirect(struct patch_plan *plan, struct patch_ways *ways)
     struct search search = {.plan = plan, .ways = ways};
 
     search.decoded = UINT64_MAX;
-    decoder_init(&search.decoder);
+    decoder_init(&search.decoder, plan->code->processor);
     address_set_init(&search.candidates, plan->code);
     address_set_init(&search.found, plan->code);
     if (collect_candidates(&search) && search_all(&search))

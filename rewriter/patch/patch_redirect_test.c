@@ -47,6 +47,7 @@ static void planned_begin(struct planned *planned, const char *bytes, size_t siz
     memcpy(planned->bytes + CALLER, bytes, size);
     planned->range = (struct code_range){BASE, planned->bytes, SIZE};
     planned->code = (struct code){
+        .processor = &processor_x86_64,
         .ranges = &planned->range, .range_count = 1, .unwind = {NULL, no_begin, no_slot}};
     code_map_init(&planned->map, &planned->code);
     patch_ways_init(&planned->ways, &planned->code);

@@ -56,7 +56,7 @@ static enum patch_reason window_fill(const struct patch_plan *plan, const struct
     size_t size, offset;
     const uint8_t *bytes = code_at(plan->code, function->address, &size);
 
-    decoder_init(&decoder);
+    decoder_init(&decoder, plan->code->processor);
     if (!bytes || !instruction_decode(&decoder, function->address, bytes, size, &at))
         return PATCH_UNDECODABLE;
     if (at.zydis.mnemonic == ZYDIS_MNEMONIC_ENDBR64) {
@@ -98,7 +98,7 @@ static enum patch_reason window_check(const struct patch_plan *plan,
 static bool window_moves(const struct patch_plan *plan, const struct function *function,
                          struct patch_window *window)
 {
-    struct stub_segment scratch = {.address = plan->end};
+    struct stub_segment scratch = {.processor = plan->code->processor, .address = plan->end};
     struct function moved = *function;
     size_t size;
     bool is_movable;

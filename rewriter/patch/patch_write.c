@@ -40,6 +40,7 @@ bool patch_note_all(struct change_list *changes, const struct patch_plan *plan,
 bool patch_stubs_append(struct stub_segment *stubs, const struct patch_plan *plan, const char *path,
                         struct stub_moves *moves, struct failure *failure)
 {
+    stubs->processor = plan->code->processor;
     for (size_t i = 0; i < plan->functions->count; i++) {
         struct function *function = &plan->functions->items[i];
         size_t size;

@@ -145,7 +145,7 @@ bool stub_body_append(struct stub_segment *stubs, const struct function *functio
     struct instruction at = {.flow = FLOW_NEXT};
     ZydisDecoder decoder;
 
-    decoder_init(&decoder);
+    decoder_init(&decoder, stubs->processor);
     *is_adjusted = false;
     for (size_t offset = function->patch_offset; offset < end; offset += at.length) {
         uint64_t target;

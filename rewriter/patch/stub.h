@@ -45,8 +45,9 @@ struct stub_moves {
 #define STUB_CALL_SAVED   7  /* by 16 */
 #define STUB_CALL_LEAVING 20 /* by 8 */
 
-/* Stubs, one behind the other, and where they will be. */
+/* Stubs, one behind the other, and where they will be; patch_stubs_append sets the processor. */
 struct stub_segment {
+    const struct processor *processor;
     struct buffer code;
     uint64_t address;
 };

@@ -39,7 +39,8 @@ static void place_begin(struct place *place, const char *code, size_t size)
     memcpy(place->bytes + 128, &number, sizeof(number));
     pointer = (uint64_t)(uintptr_t)place->bytes + 64;
     memcpy(place->bytes + 136, &pointer, sizeof(pointer));
-    place->stubs = (struct stub_segment){.address = (uint64_t)(uintptr_t)place->bytes + STUBS_AT};
+    place->stubs = (struct stub_segment){.processor = &processor_x86_64,
+                                         .address = (uint64_t)(uintptr_t)place->bytes + STUBS_AT};
 }
 
 /* Moves the first `displaced` bytes of the function to the stubs and makes all of it code. */

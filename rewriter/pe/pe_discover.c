@@ -136,7 +136,7 @@ static uint64_t steady_end(const struct code *code, const struct function *funct
     const uint8_t *bytes;
     size_t size;
 
-    decoder_init(&decoder);
+    decoder_init(&decoder, &processor_x86_64);
     while (address < function->end && (bytes = code_at(code, address, &size)) &&
            instruction_decode(&decoder, address, bytes, size, &at)) {
         address += at.length;
@@ -177,7 +177,7 @@ static struct return_slot slot_at(void *context, uint64_t address)
 
 void pe_aliases_read(struct pe_code *pe, const struct pe_image *image)
 {
-    *pe = (struct pe_code){.image = image};
+    *pe = (struct pe_code){.code.processor = &processor_x86_64, .image = image};
     ranges_read(pe);
     pe_symbols_add(pe);
     pe_labels_add_all(pe);
@@ -192,7 +192,7 @@ void pe_names_read(struct pe_code *pe, const struct pe_image *image)
 void pe_code_read(struct pe_code *pe, const struct pe_image *image,
                   const struct pe_code_options *options)
 {
-    *pe = (struct pe_code){.image = image};
+    *pe = (struct pe_code){.code.processor = &processor_x86_64, .image = image};
     ranges_read(pe);
     if (pe->code.range_count == 0)
         return;

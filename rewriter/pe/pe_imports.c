@@ -109,7 +109,7 @@ void pe_thunks_mark(struct pe_code *pe)
     struct instruction at;
     ZydisDecoder decoder;
 
-    decoder_init(&decoder);
+    decoder_init(&decoder, &processor_x86_64);
     for (size_t i = 0; i < pe->functions.count; i++) {
         struct function *function = &pe->functions.items[i];
         size_t size;

@@ -302,7 +302,7 @@ static void mark_jumps_to_readers(struct elf_code *elf)
 
 static void read_ranges(struct elf_code *elf, const struct elf_image *image)
 {
-    *elf = (struct elf_code){0};
+    *elf = (struct elf_code){.code.processor = &processor_x86_64};
     if (!ranges_from_sections(elf, image))
         ranges_from_segments(elf, image);
 }

@@ -59,8 +59,10 @@ static int place_begin(void **state)
 
     memcpy(place->bytes, original, sizeof(original));
     place->range = (struct code_range){BASE, place->bytes, sizeof(original)};
-    place->code = (struct code){
-        .ranges = &place->range, .range_count = 1, .unwind = {NULL, no_begin, no_slot}};
+    place->code = (struct code){.processor = &processor_x86_64,
+                                .ranges = &place->range,
+                                .range_count = 1,
+                                .unwind = {NULL, no_begin, no_slot}};
     place->segment = (Elf64_Phdr){.p_type = PT_LOAD, .p_vaddr = BASE, .p_filesz = sizeof(original)};
     place->image = (struct elf_image){.path = "image",
                                       .bytes = place->bytes,
@@ -69,6 +71,7 @@ static int place_begin(void **state)
                                       .segment_count = 1,
                                       .loads = &place->load,
                                       .load_count = 1};
+    place->stubs.processor = &processor_x86_64;
     place->stubs.address = 0x500000;
     code_map_init(&place->map, &place->code);
     code_sweep(&place->code, &function, &place->map);

@@ -18,7 +18,7 @@ static bool is_instruction(const struct code *code, const struct function *funct
     size_t size;
     const uint8_t *bytes = code_at(code, here, &size);
 
-    decoder_init(&decoder);
+    decoder_init(&decoder, code->processor);
     for (; bytes && here < address; here += at.length, bytes += at.length, size -= at.length)
         if (!instruction_decode(&decoder, here, bytes, size, &at))
             return false;

@@ -34,7 +34,8 @@ static int place_begin(void **state)
 
     memset(place->bytes, 0x90, SIZE);
     place->range = (struct code_range){BASE, place->bytes, SIZE};
-    place->code = (struct code){.ranges = &place->range, .range_count = 1};
+    place->code =
+        (struct code){.processor = &processor_x86_64, .ranges = &place->range, .range_count = 1};
     place->stubs.address = STUBS;
     code_map_init(&place->map, &place->code);
     function_list_add(&place->functions, (struct function){.address = BASE, .end = BASE + 32});

@@ -71,7 +71,7 @@ static bool starts_find(struct starts *starts, const struct code *code)
 
     if (!bytes || size > room)
         return false;
-    decoder_init(&decoder);
+    decoder_init(&decoder, code->processor);
     starts->bits = memory_zeroed(size / 8 + 1, 1);
     for (at = 0; at < size; at += length) {
         starts->bits[at / 8] |= (uint8_t)(1u << at % 8);

@@ -93,7 +93,8 @@ static int sample_begin(void **state)
     sample->cie = plain_cie;
     sample->functions[0] = (struct function){.address = FIRST, .end = SECOND};
     sample->functions[1] = (struct function){.address = SECOND, .end = END};
-    sample->elf.code = (struct code){.ranges = &sample->range, .range_count = 1};
+    sample->elf.code =
+        (struct code){.processor = &processor_x86_64, .ranges = &sample->range, .range_count = 1};
     sample->elf.functions = (struct function_list){.items = sample->functions, .count = 2};
     sample->elf.frame = (struct eh_frame){.address = FRAMES,
                                           .cies = &sample->cie,

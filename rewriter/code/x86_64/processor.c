@@ -1,0 +1,16 @@
+#include "rewriter/code/processor.h"
+
+#include "rewriter/code/decode_plain.h"
+#include "trace/image_manifest.h"
+
+const struct processor processor_x86_64 = {
+    .name = "x86-64",
+    .machine_mode = ZYDIS_MACHINE_MODE_LONG_64,
+    .stack_width = ZYDIS_STACK_WIDTH_64,
+    .pointer_size = 8,
+    .stub_frame_size = STUB_FRAME_SIZE,
+    .has_rip_operands = true,
+    .plain_length = plain_length,
+    .plain_is_at_slot = plain_is_at_slot,
+    .plain_decode = plain_decode,
+};
