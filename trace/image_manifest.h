@@ -52,6 +52,27 @@
  *      body:               the displaced instructions, fixed up
  *                          jmp  function + patched bytes
  *
+ * A stub of i386, where a call of what follows it is the way to learn where it is; nothing is below the stack
+ * pointer:
+ *
+ *      stub:               push ecx                      51
+ *                          push eax                      50
+ *                          call here                     e8 00 00 00 00
+ *      here:               pop  eax                      58
+ *                          mov  ecx, [eax + hook word]   8b 88 ........     its distance from here
+ *                          jecxz off                     e3 0d
+ *                          lea  eax, [eax + body]        8d 40 1b           the body's
+ *                          jmp  ecx                      ff e1
+ *                          .long header - body                              STUB_HEADER_DISTANCE
+ *                          .long index                                      STUB_INDEX, STUB_LEAF, STUB_TIMED
+ *      off:                pop  eax                      58
+ *                          pop  ecx                      59
+ *                          nop                           0f 1f 00
+ *      body:               as above
+ *
+ * Its hook is entered with eax = body, the program's eax at [esp], ecx at [esp + 4] and the return address
+ * at [esp + 8].
+ *
  * Where no byte is free (patch_size 0, but for imports), the function stays as it is: what leads to
  * it is changed, which `changes` has, and its stub's body is a jump to the function.
  *
@@ -100,7 +121,7 @@
 /* Above STUB_INDEX, as TRACE_FUNCTION_LEAF: calls nothing and does not loop. May be left out. */
 #define STUB_LEAF           0x80000000u
 #define STUB_TIMED          0x40000000u /* above STUB_INDEX, as TRACE_FUNCTION_TIMED */
-#define STUB_FRAME_SIZE     41 /* from a stub to its body, of x86-64 */
+#define STUB_FRAME_SIZE      41 /* from a stub to its body, of x86-64 */
 #define STUB_FRAME_SIZE_I386 34
 #define GENERATED_ELSEWHERE 1  /* image_header.generated_size */
 #define IMAGE_HOOK_PAGE     4096

@@ -1,6 +1,7 @@
 #include "rewriter/code/code.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "support/memory.h"
 #include "support/sorted.h"
@@ -69,6 +70,14 @@ const uint8_t *code_data_at(const struct code *code, uint64_t address, size_t *s
     return bytes_at(range_at(code->data, code->data_count, address), address, size);
 }
 
+uint64_t code_pointer_at(const struct code *code, const uint8_t *bytes)
+{
+    uint64_t pointer = 0;
+
+    memcpy(&pointer, bytes, code->processor->pointer_size);
+    return pointer;
+}
+
 void address_set_init(struct address_set *set, const struct code *code)
 {
     const struct code_range *last = &code->ranges[code->range_count - 1];
@@ -128,6 +137,7 @@ void code_map_free(struct code_map *map)
     free(map->branches);
     free(map->tables);
     free(map->slot_uses);
+    free(map->relocated);
     *map = (struct code_map){0};
 }
 
@@ -149,6 +159,24 @@ void code_map_add_slot_use(struct code_map *map, struct slot_use use)
     map->slot_uses =
         memory_grow(map->slot_uses, map->slot_use_count, &map->slot_use_room, sizeof(use));
     map->slot_uses[map->slot_use_count++] = use;
+}
+
+void code_map_add_relocated(struct code_map *map, const struct code *code, uint64_t address)
+{
+    if (!code_range_at(code, address))
+        return;
+    map->relocated = memory_grow(map->relocated, map->relocated_count, &map->relocated_room,
+                                 sizeof(*map->relocated));
+    map->relocated[map->relocated_count++] = address;
+}
+
+bool code_map_is_relocated(const struct code_map *map, uint64_t address, uint64_t end,
+                           uint64_t word_size)
+{
+    size_t next =
+        partition_point(i, map->relocated_count, map->relocated[i] + word_size <= address);
+
+    return next < map->relocated_count && map->relocated[next] < end;
 }
 
 const struct swept *code_map_swept_at(const struct code_map *map, uint64_t address)
@@ -208,6 +236,13 @@ static int by_opcode(const void *left, const void *right)
     return a->instruction < b->instruction ? -1 : a->instruction > b->instruction;
 }
 
+static int by_number(const void *left, const void *right)
+{
+    const uint64_t *a = left, *b = right;
+
+    return *a < *b ? -1 : *a > *b;
+}
+
 static void settle_branches(struct code_map *map)
 {
     size_t kept = 0;
@@ -225,6 +260,8 @@ void code_map_settle(struct code_map *map)
     size_t kept = 0;
 
     settle_branches(map);
+    if (map->relocated_count)
+        qsort(map->relocated, map->relocated_count, sizeof(*map->relocated), by_number);
     if (map->slot_use_count)
         qsort(map->slot_uses, map->slot_use_count, sizeof(*map->slot_uses), by_opcode);
     for (size_t i = 0; i < map->slot_use_count; i++)

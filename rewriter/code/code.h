@@ -46,6 +46,9 @@ struct code {
     bool has_absolute_code;     /* linked to a fixed address: code may hold addresses as numbers */
     bool has_unlisted_pointers; /* data may hold addresses of code, and no relocations tell where */
     uint64_t table_origin; /* what entries of jump tables in code count from; 0: there are none */
+    /* Of the global offset table, which PIC code of 32 bits has in a register: addresses and jump tables are
+       distances from it; 0: there is none, or code does not use it so. */
+    uint64_t got;
 };
 
 /* To ranges or to data, whose order the caller sees to. */
@@ -59,6 +62,15 @@ const struct code_range *code_range_at(const struct code *code, uint64_t address
 /* Bytes from an address to the end of its range; null if it is not code. */
 const uint8_t *code_at(const struct code *code, uint64_t address, size_t *size);
 const uint8_t *code_data_at(const struct code *code, uint64_t address, size_t *size);
+
+/* What of a sum or difference is an address. */
+static inline uint64_t code_address_mask(const struct code *code)
+{
+    return UINT64_MAX >> (64 - 8 * code->processor->pointer_size);
+}
+
+/* A pointer, as data holds them. */
+uint64_t code_pointer_at(const struct code *code, const uint8_t *bytes);
 
 /* A set of code addresses, one bit each. */
 struct address_set {
@@ -136,6 +148,8 @@ struct code_map {
     bool is_exhausted;          /* it would have taken more: what was found is not to be used */
     struct slot_use *slot_uses; /* ascending by opcode, each once, when all is swept */
     size_t slot_use_count, slot_use_room;
+    uint64_t *relocated; /* words of code that a loader fills in; ascending once swept */
+    size_t relocated_count, relocated_room;
 };
 
 void code_map_init(struct code_map *map, const struct code *code);
@@ -145,9 +159,15 @@ void code_map_free(struct code_map *map);
 void code_map_add(struct code_map *map, struct branch branch);
 void code_map_add_slot_use(struct code_map *map, struct slot_use use);
 void code_map_add_table(struct code_map *map, struct code_table table);
+/* A loader fills in a word at this address. Nothing if it is not code. */
+void code_map_add_relocated(struct code_map *map, const struct code *code, uint64_t address);
 
 /* Puts what the sweeps noted in order. */
 void code_map_settle(struct code_map *map);
+
+/* Whether a loader fills in any of these bytes, with words of that size. To be asked once settled. */
+bool code_map_is_relocated(const struct code_map *map, uint64_t address, uint64_t end,
+                           uint64_t word_size);
 
 /* Where a sweep has been, in a round before this one; null if none has. */
 const struct swept *code_map_swept_at(const struct code_map *map, uint64_t address);

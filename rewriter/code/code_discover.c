@@ -1,7 +1,6 @@
 #include "rewriter/code/code_discover.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "rewriter/code/code_sweep.h"
 #include "rewriter/code/code_tables.h"
@@ -36,7 +35,8 @@ bool code_is_decodable(const struct code *code, uint64_t address)
     return is_decodable(code, &decoder, address);
 }
 
-/* `[endbr64] [bnd] jmp [rip + ...]`: a stub of the procedure linkage table. */
+/* `[endbr64] [bnd] jmp [rip + ...]`: a stub of the procedure linkage table. In code of 32 bits,
+   `[endbr32]` and `jmp [...]` or `jmp [ebx + ...]`. */
 static bool is_plt_stub(const struct code *code, const ZydisDecoder *decoder, uint64_t address)
 {
     struct instruction at;
@@ -45,12 +45,12 @@ static bool is_plt_stub(const struct code *code, const ZydisDecoder *decoder, ui
 
     if (!bytes || !instruction_decode(decoder, address, bytes, size, &at))
         return false;
-    if (at.zydis.mnemonic == ZYDIS_MNEMONIC_ENDBR64) {
+    if (instruction_is_landing(&at)) {
         offset = at.length;
         if (!instruction_decode(decoder, address + offset, bytes + offset, size - offset, &at))
             return false;
     }
-    return at.flow == FLOW_INDIRECT_JUMP && at.is_rip_based;
+    return at.flow == FLOW_INDIRECT_JUMP && code->processor->is_slot_jump(&at);
 }
 
 /* What a call target outside the list turns out to be. False if it is not code at all. */
@@ -124,13 +124,11 @@ static void sweep_gaps(const struct code *code, const struct function_list *func
     }
 }
 
-static uint64_t word_at(const struct code_range *range, uint64_t at)
+static uint64_t word_at(const struct code *code, const struct code_range *range, uint64_t at)
 {
-    uint64_t word = 0;
-
-    if (at <= range->size && range->size - at >= 8)
-        memcpy(&word, range->bytes + at, sizeof(word));
-    return word;
+    return at <= range->size && range->size - at >= code->processor->pointer_size
+               ? code_pointer_at(code, range->bytes + at)
+               : 0;
 }
 
 /* Whether an address lies in the middle of a function. */
@@ -150,16 +148,18 @@ static bool is_inside(const struct function_list *functions, uint64_t address)
 static void note_data_pointers(const struct code *code, const struct function_list *functions,
                                struct code_map *map)
 {
+    uint64_t size = code->processor->pointer_size;
+
     for (size_t i = 0; i < code->data_count; i++) {
         const struct code_range *range = &code->data[i];
 
-        for (uint64_t at = -range->address & 7; at + 8 <= range->size; at += 8) {
-            uint64_t word = word_at(range, at), source = word_at(range, at - 8);
+        for (uint64_t at = -range->address & (size - 1); at + size <= range->size; at += size) {
+            uint64_t word = word_at(code, range, at), source = word_at(code, range, at - size);
 
             if (!code_range_at(code, word))
                 continue;
             if (!is_inside(functions, source))
-                source = word_at(range, at + 8);
+                source = word_at(code, range, at + size);
             if (is_inside(functions, source))
                 code_map_add(
                     map, (struct branch){.target = word, .source = source, .kind = BRANCH_TABLE});

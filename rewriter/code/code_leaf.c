@@ -77,7 +77,7 @@ void leaf_check_add(struct leaf_check *check, const struct instruction *at)
 
 /* Bytes of an instruction that is work and nothing else, as far as its first byte can tell: no
    prefix, no padding, nothing of the second opcode map. 0 if it takes a closer look. */
-static size_t work_length(const uint8_t *bytes, size_t room)
+static size_t work_length(const struct processor *processor, const uint8_t *bytes, size_t room)
 {
     switch (bytes[0]) {
     case 0x0f:
@@ -89,29 +89,32 @@ static size_t work_length(const uint8_t *bytes, size_t room)
     case X86_REP:
         return 0;
     default:
-        return room < PLAIN_ROOM || bytes[0] >= 0xe0 ? 0 : plain_length(bytes, 0);
+        return room < PLAIN_ROOM || bytes[0] >= 0xe0 ? 0 : processor->plain_length(bytes, 0);
     }
 }
 
-bool code_is_leaf(const ZydisDecoder *decoder, uint64_t start, uint64_t end, const uint8_t *bytes)
+bool code_is_leaf(const struct processor *processor, uint64_t start, uint64_t end,
+                  const uint8_t *bytes)
 {
     struct leaf_check check = {.start = start, .end = end};
     struct instruction at;
+    ZydisDecoder decoder;
 
     if (end - start > LONGEST_LEAF)
         return false;
+    decoder_init(&decoder, processor);
     for (uint64_t address = start; address < end && !check.is_broken;) {
         const uint8_t *here = bytes + (address - start);
-        size_t length = work_length(here, end - address);
+        size_t length = work_length(processor, here, end - address);
 
         if (length) {
             check.is_closed = false;
             address += length;
             continue;
         }
-        if (end - address >= PLAIN_ROOM && plain_decode(address, here, &at))
+        if (end - address >= PLAIN_ROOM && processor->plain_decode(address, here, &at))
             add_flow(&check, &at);
-        else if (instruction_decode(decoder, address, here, end - address, &at))
+        else if (instruction_decode(&decoder, address, here, end - address, &at))
             leaf_check_add(&check, &at);
         else
             return false;

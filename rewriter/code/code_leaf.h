@@ -19,6 +19,7 @@ bool leaf_check_is_leaf(const struct leaf_check *check);
 
 /* Whether the code from start to end, whose bytes these are, is a leaf. Stops at the first
    instruction that rules it out, which comes soon in most functions. */
-bool code_is_leaf(const ZydisDecoder *decoder, uint64_t start, uint64_t end, const uint8_t *bytes);
+bool code_is_leaf(const struct processor *processor, uint64_t start, uint64_t end,
+                  const uint8_t *bytes);
 
 #endif

@@ -32,13 +32,12 @@ static bool is_leaf_of(const char *bytes, size_t size)
 {
     bool is_leaf = is_leaf_step_by_step(bytes, size);
     uint8_t longer[256];
-    ZydisDecoder decoder;
 
-    decoder_init(&decoder, &processor_x86_64);
-    assert_int_equal(code_is_leaf(&decoder, START, START + size, (const uint8_t *)bytes), is_leaf);
+    assert_int_equal(code_is_leaf(&processor_x86_64, START, START + size, (const uint8_t *)bytes),
+                     is_leaf);
     memcpy(longer, bytes, size);
     memset(longer + size, 0xcc, sizeof(longer) - size);
-    assert_int_equal(code_is_leaf(&decoder, START, START + sizeof(longer), longer),
+    assert_int_equal(code_is_leaf(&processor_x86_64, START, START + sizeof(longer), longer),
                      is_leaf || (is_leaf_step_by_step((char *)longer, sizeof(longer))));
     return is_leaf;
 }

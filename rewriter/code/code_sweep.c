@@ -63,7 +63,8 @@ struct sweep {
     bool has_data;          /* between code */
     bool has_doubtful_loop; /* a short branch to the entry from behind the first end */
     ZydisDecoder decoder;
-    uint64_t tables[TABLES_PER_PASS]; /* data whose address was taken */
+    uint64_t tables[TABLES_PER_PASS];  /* data whose address was taken, or entries loaded */
+    bool is_from_got[TABLES_PER_PASS]; /* their entries count from code->got */
     size_t table_count;
 };
 
@@ -137,26 +138,49 @@ static void note_flow(struct sweep *sweep, const struct instruction *at)
     }
 }
 
-/* Addresses taken by lea, or, in code linked to a fixed address, as a 32-bit number. */
-static void note_pointers(struct sweep *sweep, const struct instruction *at)
+static void remember_table(struct sweep *sweep, uint64_t address, bool is_from_got)
+{
+    if (!address || sweep->table_count >= TABLES_PER_PASS)
+        return;
+    sweep->is_from_got[sweep->table_count] = is_from_got;
+    sweep->tables[sweep->table_count++] = address;
+}
+
+/* What lea takes, in PIC code of 32 bits, if its register holds the address of the global offset
+   table; 0 if it takes nothing so. */
+static uint64_t from_got(const struct code *code, const struct instruction *at)
 {
     const ZydisDecodedInstruction *zydis = &at->zydis;
 
+    if (!code->got || !at->is_lea || zydis->raw.modrm.mod != 2 || zydis->raw.modrm.rm == X86_RSP)
+        return 0;
+    return (code->got + (uint64_t)zydis->raw.disp.value) & code_address_mask(code);
+}
+
+/* Addresses taken by lea, or, in code linked to a fixed address, as a 32-bit number; and tables. */
+static void note_pointers(struct sweep *sweep, const struct instruction *at)
+{
+    const ZydisDecodedInstruction *zydis = &at->zydis;
+    struct code_table table = code_table_loaded(sweep->code, at);
+
+    remember_table(sweep, table.address, table.origin != table.address);
+    if (sweep->code->got)
+        address_set_add(&sweep->map->pointers, from_got(sweep->code, at));
     if (at->is_lea && at->is_rip_based) {
         address_set_add(&sweep->map->pointers, at->operand);
-        if (sweep->table_count < TABLES_PER_PASS)
-            sweep->tables[sweep->table_count++] = at->operand;
+        remember_table(sweep, at->operand, false);
     } else if (sweep->code->has_absolute_code) {
         if (zydis->raw.imm[0].size == 32 && !zydis->raw.imm[0].is_relative)
             address_set_add(&sweep->map->pointers, zydis->raw.imm[0].value.u & UINT32_MAX);
-        if (at->flow == FLOW_INDIRECT_JUMP && zydis->raw.disp.size == 32 && !at->is_rip_based &&
-            sweep->table_count < TABLES_PER_PASS)
-            sweep->tables[sweep->table_count++] = (uint64_t)zydis->raw.disp.value;
+        table.address = (uint64_t)zydis->raw.disp.value & code_address_mask(sweep->code);
+        if (at->flow == FLOW_INDIRECT_JUMP && zydis->raw.disp.size == 32 && !at->is_rip_based)
+            remember_table(sweep, table.address, false);
     }
 }
 
 /* [rsp + n] or [rbp + n] whose first byte lies in the slot of the return address. */
-static bool is_in_slot(const ZydisDecodedInstruction *zydis, const struct return_slot *slot)
+static bool is_in_slot(const ZydisDecodedInstruction *zydis, const struct return_slot *slot,
+                       int64_t slot_size)
 {
     unsigned mod = zydis->raw.modrm.mod, rm = zydis->raw.modrm.rm;
     bool is_rsp, is_rbp, is_extended;
@@ -170,10 +194,12 @@ static bool is_in_slot(const ZydisDecodedInstruction *zydis, const struct return
     is_rbp = rm == X86_RBP && mod != 0;
     if (is_extended || (slot->base == RETURN_SLOT_RSP ? !is_rsp : !is_rbp))
         return false;
-    return zydis->raw.disp.value >= slot->offset && zydis->raw.disp.value < slot->offset + 8;
+    return zydis->raw.disp.value >= slot->offset &&
+           zydis->raw.disp.value < slot->offset + slot_size;
 }
 
-static bool is_return_address_read(const struct instruction *at, const struct return_slot *slot)
+static bool is_return_address_read(const struct instruction *at, const struct return_slot *slot,
+                                   int64_t slot_size)
 {
     ZydisMnemonic mnemonic = at->zydis.mnemonic;
 
@@ -181,14 +207,15 @@ static bool is_return_address_read(const struct instruction *at, const struct re
         return false;
     if (mnemonic == ZYDIS_MNEMONIC_POP)
         return slot->base == RETURN_SLOT_RSP && slot->offset == 0;
-    return is_in_slot(&at->zydis, slot);
+    return is_in_slot(&at->zydis, slot, slot_size);
 }
 
 /* Whether what an instruction means depends on its function. */
-static bool is_landmark(const struct instruction *at)
+static bool is_landmark(const struct code *code, const struct instruction *at)
 {
     return at->flow == FLOW_JUMP || at->flow == FLOW_CONDITION || at->flow == FLOW_LOOP ||
-           at->flow == FLOW_INDIRECT_JUMP || (at->is_lea && at->is_rip_based);
+           at->flow == FLOW_INDIRECT_JUMP || (at->is_lea && at->is_rip_based) ||
+           code_table_loaded(code, at).address;
 }
 
 /*
@@ -246,7 +273,7 @@ static void note(struct sweep *sweep, const struct instruction *at, bool is_plai
         note_pointers(sweep, at);
     if (!is_plain)
         code_inline_table_note(sweep->code, sweep->map, at, sweep->start, sweep->end);
-    if (sweep->is_first && is_landmark(at))
+    if (sweep->is_first && is_landmark(sweep->code, at))
         address_set_add(&sweep->map->landmarks, at->address);
     if (at->flow == FLOW_JUMP || at->flow == FLOW_INDIRECT_JUMP || at->flow == FLOW_END) {
         sweep->code_end = at->address + at->length;
@@ -297,19 +324,20 @@ static bool is_data(const struct sweep *sweep)
 static size_t pass_plain(struct sweep *sweep, uint64_t address, const uint8_t *bytes,
                          const struct return_slot *slot)
 {
+    const struct processor *processor = sweep->code->processor;
     struct instruction at;
     size_t length;
 
     if (sweep->end - address < PLAIN_ROOM)
         return 0;
-    length = plain_length(bytes, minds_of(sweep->code));
+    length = processor->plain_length(bytes, minds_of(sweep->code));
     if (length) {
         if (slot && slot->base != RETURN_SLOT_UNKNOWN &&
-            plain_is_at_slot(bytes, slot->base == RETURN_SLOT_RBP, slot->offset))
+            processor->plain_is_at_slot(bytes, slot->base == RETURN_SLOT_RBP, slot->offset))
             sweep->function->reason = PATCH_RETURN_ADDRESS;
         return length;
     }
-    if (!plain_decode(address, bytes, &at))
+    if (!processor->plain_decode(address, bytes, &at))
         return 0;
     note(sweep, &at, true);
     return at.length;
@@ -324,7 +352,8 @@ static size_t pass(struct sweep *sweep, uint64_t address, const uint8_t *bytes,
     if (!instruction_decode(&sweep->decoder, address, bytes, sweep->end - address, &at))
         return 0;
     note(sweep, &at, false);
-    if (sweep->function && !sweep->function->reason && is_return_address_read(&at, slot))
+    if (sweep->function && !sweep->function->reason &&
+        is_return_address_read(&at, slot, sweep->code->processor->pointer_size))
         sweep->function->reason = PATCH_RETURN_ADDRESS;
     return at.length;
 }
@@ -382,8 +411,9 @@ static void sweep_extent(struct sweep *sweep, const uint8_t *bytes)
     if (sweep->is_first && stop > sweep->start)
         code_map_add_swept(sweep->map,
                            (struct swept){.start = sweep->start, .stop = stop, .end = sweep->end});
-    sweep->function->is_leaf = sweep->function->evidence & EVIDENCE_EXTENT && stop == sweep->end &&
-                               code_is_leaf(&sweep->decoder, sweep->start, sweep->end, bytes);
+    sweep->function->is_leaf =
+        sweep->function->evidence & EVIDENCE_EXTENT && stop == sweep->end &&
+        code_is_leaf(sweep->code->processor, sweep->start, sweep->end, bytes);
     code_map_spend_work(sweep->map, (stop - sweep->start - sweep->skipped) * CODE_BYTE_WORK +
                                         sweep->skipped / SKIP_RATE);
 }
@@ -399,14 +429,18 @@ void code_sweep(const struct code *code, struct function *function, struct code_
         return;
     sweep.start = function->address;
     sweep.end = function->end - function->address < size ? function->end : sweep.start + size;
+    if (!function->reason && code->processor->is_pc_thunk &&
+        code->processor->is_pc_thunk(bytes, sweep.end - sweep.start))
+        function->reason = PATCH_RETURN_ADDRESS;
     decoder_init(&sweep.decoder, code->processor);
     code->unwind.begin(code->unwind.context, function);
     sweep_extent(&sweep, bytes);
     for (size_t i = 0; function->has_indirect_jump && i < sweep.table_count; i++)
-        code_map_add_table(map, (struct code_table){.address = sweep.tables[i],
-                                                    .start = sweep.start,
-                                                    .end = sweep.end,
-                                                    .origin = sweep.tables[i]});
+        code_map_add_table(
+            map, (struct code_table){.address = sweep.tables[i],
+                                     .start = sweep.start,
+                                     .end = sweep.end,
+                                     .origin = sweep.is_from_got[i] ? code->got : sweep.tables[i]});
 }
 
 void code_sweep_gap(const struct code *code, uint64_t address, uint64_t end, struct code_map *map)

@@ -11,11 +11,20 @@
  *      mov   ecx, [rdx + rax * 4 + table]      rdx: the image's base
  *      add   rcx, rdx
  *      jmp   rcx
+ *
+ * In PIC code of 32 bits, distances are those from the global offset table:
+ *
+ *      mov   eax, [ebx + eax * 4 + table - got]        ebx: got
+ *      add   eax, ebx
+ *      jmp   eax
  */
 #include "rewriter/code/code_tables.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#define SIB_NO_BASE 5 /* with mod 0 */
+#define SIB_BY_4    2
 
 #define STRAY_LIMIT 64 /* entries in a row that lead elsewhere: the table is over */
 
@@ -28,32 +37,35 @@ static int by_address(const void *left, const void *right)
     return a->start < b->start ? -1 : a->start > b->start;
 }
 
-static uint64_t target_of(const struct code_table *table, const uint8_t *entry, size_t size)
+/* Whether entries are addresses. */
+static bool has_addresses(const struct code *code, const struct code_table *table)
 {
-    uint64_t target = 0;
+    return code->has_absolute_code && table->origin == table->address;
+}
+
+static uint64_t target_of(const struct code *code, const struct code_table *table,
+                          const uint8_t *entry)
+{
     int32_t distance;
 
-    if (size == sizeof(target)) {
-        memcpy(&target, entry, sizeof(target));
-        return target;
-    }
+    if (has_addresses(code, table))
+        return code_pointer_at(code, entry);
     memcpy(&distance, entry, sizeof(distance));
-    return table->origin + (uint64_t)(int64_t)distance;
+    return (table->origin + (uint64_t)(int64_t)distance) & code_address_mask(code);
 }
 
 static void note_entries(const struct code *code, const struct code_table *table, size_t size,
                          struct code_map *map)
 {
-    size_t entry_size = code->has_absolute_code ? 8 : 4, room, strays = 0;
+    size_t entry_size = has_addresses(code, table) ? code->processor->pointer_size : 4;
+    size_t room, strays = 0;
     const uint8_t *bytes = code_data_at(code, table->address, &room);
 
-    if (table->origin != table->address) {
-        entry_size = 4;
+    if (table->origin == code->table_origin && table->origin != table->address)
         bytes = code_at(code, table->address, &room);
-    }
     size = bytes && size > room ? room : size;
     for (; bytes && size >= entry_size && strays < STRAY_LIMIT; size -= entry_size) {
-        uint64_t target = target_of(table, bytes, entry_size);
+        uint64_t target = target_of(code, table, bytes);
         bool is_own = target >= table->start && target < table->end;
 
         bytes += entry_size;
@@ -68,6 +80,38 @@ static void note_entries(const struct code *code, const struct code_table *table
     }
 }
 
+/* Whether the instruction has an operand [base + index * n + distance]. */
+static bool is_indexed(const ZydisDecodedInstruction *zydis)
+{
+    return zydis->attributes & ZYDIS_ATTRIB_HAS_MODRM && zydis->raw.modrm.mod == 2 &&
+           zydis->raw.modrm.rm == 4 && zydis->raw.disp.size == 32;
+}
+
+/* Whether it has an operand [index * 4 + address]. */
+static bool is_array(const ZydisDecodedInstruction *zydis)
+{
+    return zydis->attributes & ZYDIS_ATTRIB_HAS_MODRM && zydis->raw.modrm.mod == 0 &&
+           zydis->raw.modrm.rm == 4 && zydis->raw.sib.base == SIB_NO_BASE &&
+           zydis->raw.sib.scale == SIB_BY_4;
+}
+
+struct code_table code_table_loaded(const struct code *code, const struct instruction *at)
+{
+    const ZydisDecodedInstruction *zydis = &at->zydis;
+    struct code_table table = {0};
+
+    if (code->processor->pointer_size != 4 ||
+        (zydis->mnemonic != ZYDIS_MNEMONIC_MOV && zydis->mnemonic != ZYDIS_MNEMONIC_ADD))
+        return table;
+    if (code->has_absolute_code && is_array(zydis)) {
+        table.address = table.origin = (uint64_t)zydis->raw.disp.value & UINT32_MAX;
+    } else if (code->got && is_indexed(zydis) && zydis->raw.sib.scale == SIB_BY_4) {
+        table.address = (code->got + (uint64_t)zydis->raw.disp.value) & UINT32_MAX;
+        table.origin = code->got;
+    }
+    return table;
+}
+
 /* Whether the instruction loads from [base + index * n + distance]. */
 static bool is_indexed_load(const struct instruction *at)
 {
@@ -76,8 +120,7 @@ static bool is_indexed_load(const struct instruction *at)
 
     return (mnemonic == ZYDIS_MNEMONIC_MOV || mnemonic == ZYDIS_MNEMONIC_MOVZX ||
             mnemonic == ZYDIS_MNEMONIC_MOVSXD) &&
-           zydis->raw.modrm.mod == 2 && zydis->raw.modrm.rm == 4 && zydis->raw.disp.size == 32 &&
-           zydis->raw.disp.value > 0;
+           is_indexed(zydis) && zydis->raw.disp.value > 0;
 }
 
 void code_inline_table_note(const struct code *code, struct code_map *map,

@@ -1,6 +1,9 @@
 #include "rewriter/code/decode.h"
 
 #define RIP_MODRM_RM 5
+#define SIB_MODRM_RM 4
+
+#define SIB_NO_INDEX 4
 
 void decoder_init(ZydisDecoder *decoder, const struct processor *processor)
 {
@@ -22,6 +25,11 @@ static enum flow_kind group_flow(uint8_t reg)
     default:
         return FLOW_NEXT;
     }
+}
+
+static bool is_of_32_bits(const ZydisDecodedInstruction *zydis)
+{
+    return zydis->machine_mode == ZYDIS_MACHINE_MODE_LEGACY_32;
 }
 
 static enum flow_kind one_byte_flow(const ZydisDecodedInstruction *zydis)
@@ -48,6 +56,9 @@ static enum flow_kind one_byte_flow(const ZydisDecodedInstruction *zydis)
     case 0xcf: /* iret */
     case 0xf4: /* hlt */
         return FLOW_END;
+    case 0x9a: /* far call */
+    case 0xea: /* far jmp */
+        return FLOW_UNKNOWN;
     case 0xff:
         return group_flow(zydis->raw.modrm.reg);
     default:
@@ -69,6 +80,8 @@ static enum flow_kind flow_of(const ZydisDecodedInstruction *zydis)
         flow = FLOW_END; /* ud2 */
     if (flow == FLOW_NEXT && zydis->raw.imm[0].is_relative)
         flow = FLOW_UNKNOWN; /* xbegin */
+    if (is_of_32_bits(zydis) && zydis->raw.imm[0].is_relative && zydis->raw.imm[0].size == 16)
+        flow = FLOW_UNKNOWN; /* takes the upper half of eip away */
     return flow;
 }
 
@@ -89,11 +102,14 @@ bool instruction_decode(const ZydisDecoder *decoder, uint64_t address, const uin
     if (zydis->raw.imm[0].is_relative) {
         instruction->target = next + (uint64_t)zydis->raw.imm[0].value.s;
         instruction->is_near = zydis->raw.imm[0].size == 32;
+        if (is_of_32_bits(zydis))
+            instruction->target &= UINT32_MAX;
     }
     instruction->skips_lock = bytes_skip_lock(bytes, size);
     if (instruction->skips_lock)
         instruction->target = next;
-    instruction->is_rip_based = zydis->attributes & ZYDIS_ATTRIB_HAS_MODRM &&
+    instruction->is_rip_based = !is_of_32_bits(zydis) &&
+                                zydis->attributes & ZYDIS_ATTRIB_HAS_MODRM &&
                                 zydis->raw.modrm.mod == 0 && zydis->raw.modrm.rm == RIP_MODRM_RM;
     instruction->operand = 0;
     if (instruction->is_rip_based)
@@ -133,10 +149,37 @@ bool instruction_may_fault(const struct instruction *instruction)
     return zydis->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY || opcode_may_fault(zydis);
 }
 
+/* `mov reg, reg` or `lea reg, [reg + 0]` of one register of 32 bits. */
+static bool is_idle_move(const ZydisDecodedInstruction *zydis)
+{
+    unsigned rm = zydis->raw.modrm.rm;
+
+    if (zydis->operand_width != 32 || zydis->address_width != 32)
+        return false;
+    if (zydis->mnemonic == ZYDIS_MNEMONIC_MOV)
+        return (zydis->opcode == 0x89 || zydis->opcode == 0x8b) && zydis->raw.modrm.mod == 3 &&
+               zydis->raw.modrm.reg == rm;
+    if (zydis->mnemonic != ZYDIS_MNEMONIC_LEA || zydis->raw.disp.value != 0 ||
+        (zydis->raw.modrm.mod == 0 && rm == RIP_MODRM_RM))
+        return false;
+    if (rm != SIB_MODRM_RM)
+        return zydis->raw.modrm.reg == rm;
+    return zydis->raw.sib.index == SIB_NO_INDEX && zydis->raw.sib.base == zydis->raw.modrm.reg &&
+           !(zydis->raw.modrm.mod == 0 && zydis->raw.sib.base == RIP_MODRM_RM);
+}
+
 bool instruction_is_padding(const struct instruction *instruction)
 {
-    return instruction->zydis.mnemonic == ZYDIS_MNEMONIC_NOP ||
-           instruction->zydis.mnemonic == ZYDIS_MNEMONIC_INT3;
+    const ZydisDecodedInstruction *zydis = &instruction->zydis;
+
+    return zydis->mnemonic == ZYDIS_MNEMONIC_NOP || zydis->mnemonic == ZYDIS_MNEMONIC_INT3 ||
+           (is_of_32_bits(zydis) && is_idle_move(zydis));
+}
+
+bool instruction_is_landing(const struct instruction *instruction)
+{
+    return instruction->zydis.mnemonic ==
+           (is_of_32_bits(&instruction->zydis) ? ZYDIS_MNEMONIC_ENDBR32 : ZYDIS_MNEMONIC_ENDBR64);
 }
 
 bool instruction_is_return(const struct instruction *instruction)

@@ -8,12 +8,12 @@ enum flow_kind {
     FLOW_NEXT,          /* on to what follows */
     FLOW_JUMP,          /* to target */
     FLOW_CONDITION,     /* to target or on */
-    FLOW_LOOP,          /* to target or on, by loop or jrcxz: 8-bit displacements only */
+    FLOW_LOOP, /* to target or on, by loop, jrcxz or jecxz: 8-bit displacements only */
     FLOW_CALL,          /* to target */
     FLOW_INDIRECT_CALL, /* through a register or memory */
     FLOW_INDIRECT_JUMP,
     FLOW_END,     /* ret, ud2, hlt */
-    FLOW_UNKNOWN, /* far transfers, transactions */
+    FLOW_UNKNOWN, /* far transfers, transactions, branches of 16 bits */
 };
 
 /*
@@ -56,7 +56,11 @@ bool instruction_may_fault(const struct instruction *instruction);
 /* Whether it is a near return. Of what is decoded, `zydis` has to have the opcode. */
 bool instruction_is_return(const struct instruction *instruction);
 
-/* int3, or a nop of any length: what compilers fill gaps with. */
+/* int3, or a nop of any length: what compilers fill gaps with. In code of 32 bits, so are
+   `lea esi, [esi + 0]` and `mov edi, edi`. */
 bool instruction_is_padding(const struct instruction *instruction);
+
+/* endbr64, or endbr32 in code of 32 bits: what indirect branches may lead to. */
+bool instruction_is_landing(const struct instruction *instruction);
 
 #endif

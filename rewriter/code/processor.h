@@ -19,8 +19,11 @@ struct processor {
     ZydisStackWidth stack_width;
     uint8_t pointer_size;    /* bytes; a return address has as many, and an entry of a table of addresses */
     uint8_t stub_frame_size; /* from a stub to its body: trace/image_manifest.h */
-    bool has_rip_operands; /* an operand without a register is relative to the next instruction's address; else
-                              its address is in the instruction as a number of 32 bits */
+    /* Whether code is a function that gives its caller its return address in a register, and nothing else:
+       PIC code calls it to learn where it is. Null: there are none. */
+    bool (*is_pc_thunk)(const uint8_t *bytes, size_t size);
+    /* Whether an indirect jump goes through a slot at a fixed distance, as those of the linkage table do. */
+    bool (*is_slot_jump)(const struct instruction *at);
     /* As the functions of decode_plain.h, which are those of x86-64. */
     size_t (*plain_length)(const uint8_t *bytes, unsigned minds);
     bool (*plain_is_at_slot)(const uint8_t *bytes, bool is_rbp, int64_t offset);

@@ -201,6 +201,7 @@ static bool write_image(struct image *image, const struct image_source *source,
 
 const struct image_format image_format_elf = {
     .agent = &agent_elf,
+    .processor = &processor_x86_64,
     .kind = elf_kind,
     .open = open_image,
     .close = close_image,

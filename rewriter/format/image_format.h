@@ -15,6 +15,7 @@
 
 #include "rewriter/base/input_file.h"
 #include "rewriter/base/output_file.h"
+#include "rewriter/code/processor.h"
 #include "rewriter/copy/copy_plan.h"
 #include "rewriter/format/agent_format.h"
 #include "rewriter/format/image_kind.h"
@@ -48,6 +49,7 @@ typedef void (*name_visitor)(void *context, uint64_t address, const char *name);
 
 struct image_format {
     const struct agent_format *agent;
+    const struct processor *processor;
 
     enum image_kind (*kind)(uint8_t *bytes, size_t size);
 

@@ -54,7 +54,8 @@ static void redirect_displaced(struct stub_segment *stubs, const struct slot_use
 {
     uint64_t start = displacer->address + displacer->patch_offset;
     size_t at = displacer->body + moves->to[use->instruction - start] +
-                (use->opcode - use->instruction) + (use->is_call ? STUB_CALL_LEAVING : 0);
+                (use->opcode - use->instruction) +
+                (use->is_call ? stub_kind_of(stubs->processor)->call_leaving : 0);
 
     if (memcmp(stubs->code.bytes + at, "\xff\x25", 2) != 0)
         return; /* decoded there from another byte on */

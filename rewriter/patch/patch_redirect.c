@@ -152,14 +152,18 @@ static void bar_preceded(struct search *search)
             bar(search, functions->items[i].address);
 }
 
-/* Addresses as numbers. */
-static void bar_numbers(struct search *search, const struct code_range *ranges, size_t count)
+/* Addresses as numbers, which count from `origin`. */
+static void bar_numbers(struct search *search, const struct code_range *ranges, size_t count,
+                        uint32_t origin)
 {
     for (size_t i = 0; i < count; i++)
-        for (uint64_t j = 0; j + FIELD_SIZE <= ranges[i].size; j++)
-            if (address_set_has(&search->candidates, word_at(ranges[i].bytes + j)) &&
+        for (uint64_t j = 0; j + FIELD_SIZE <= ranges[i].size; j++) {
+            uint32_t address = origin + word_at(ranges[i].bytes + j);
+
+            if (address_set_has(&search->candidates, address) &&
                 ranges[i].address + j - search->ways->symbols >= search->ways->symbols_size)
-                bar(search, word_at(ranges[i].bytes + j));
+                bar(search, address);
+        }
 }
 
 /* Decodes from `start` on up to the instruction of which an address is part; false if none is. */
@@ -290,8 +294,12 @@ static bool search_all(struct search *search)
     bar_branches(search);
     bar_preceded(search);
     if (code->has_absolute_code) {
-        bar_numbers(search, code->ranges, code->range_count);
-        bar_numbers(search, code->data, code->data_count);
+        bar_numbers(search, code->ranges, code->range_count, 0);
+        bar_numbers(search, code->data, code->data_count, 0);
+    }
+    if (code->got) {
+        bar_numbers(search, code->ranges, code->range_count, (uint32_t)code->got);
+        bar_numbers(search, code->data, code->data_count, (uint32_t)code->got);
     }
     return true;
 }

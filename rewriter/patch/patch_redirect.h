@@ -14,7 +14,8 @@
  * address would not equal that of the others. So it is all or nothing: a function is redirected if
  * each way that is seen can be changed. Not so if there is a short branch, a reference from bytes
  * that no function covers, or a way that the image format bars; or, in code linked to a fixed
- * address, the address as a number anywhere, of 32 bits or more, which may be a pointer or not.
+ * address, the address as a number anywhere, of 32 bits or more, which may be a pointer or not; or, in PIC code
+ * of 32 bits, its distance from the global offset table.
  * Neither is a function redirected if something other than padding or another function is in front of it:
  * whoever has the address may read that (info tables, KCFI's hashes), and there is none in front of a stub.
  */

@@ -59,7 +59,7 @@ static enum patch_reason window_fill(const struct patch_plan *plan, const struct
     decoder_init(&decoder, plan->code->processor);
     if (!bytes || !instruction_decode(&decoder, function->address, bytes, size, &at))
         return PATCH_UNDECODABLE;
-    if (at.zydis.mnemonic == ZYDIS_MNEMONIC_ENDBR64) {
+    if (instruction_is_landing(&at)) {
         window->offset = at.length;
         window->start += at.length;
     }
@@ -93,6 +93,16 @@ static enum patch_reason window_check(const struct patch_plan *plan,
     if (function_list_below(plan->functions, end - 1)->address > window->start)
         return PATCH_TOO_SHORT;
     return PATCH_UNDECIDED;
+}
+
+/* Whether a loader would fill in words among the bytes that move, or are overwritten. */
+static bool is_relocated(const struct patch_plan *plan, const struct patch_window *window)
+{
+    size_t size = patch_window_overwritten(window);
+
+    size = size > window->displaced ? size : window->displaced;
+    return code_map_is_relocated(plan->map, window->start, window->start + size,
+                                 plan->code->processor->pointer_size);
 }
 
 static bool window_moves(const struct patch_plan *plan, const struct function *function,
@@ -129,7 +139,8 @@ enum patch_reason patch_window_measure(const struct patch_plan *plan,
     if (reason == PATCH_UNDECIDED)
         reason = window_check(plan, window);
     if (reason == PATCH_UNDECIDED &&
-        (window->displaced > PATCH_MAX_DISPLACED || !window_moves(plan, function, window)))
+        (window->displaced > PATCH_MAX_DISPLACED || is_relocated(plan, window) ||
+         !window_moves(plan, function, window)))
         reason = PATCH_UNMOVABLE;
     return reason;
 }

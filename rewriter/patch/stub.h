@@ -18,13 +18,25 @@
  *              pop   rax                    58
  *              jmp   target                 e9 ........   or the call's own operand, ff /4
  *
+ *      In code of 32 bits, where no instruction has rip:
+ *
+ *              call  1f                     e8 01 00 00 00   nop; call +0 (90 e8 00 00 00 00) for one
+ *              int3                         cc               that calls what follows it
+ *          1:  push  eax                    50
+ *              mov   eax, [esp + 4]         8b 44 24 04
+ *              lea   eax, [eax + distance]  8d 80 ........   of the return address from what was pushed
+ *              mov   [esp + 4], eax         89 44 24 04
+ *              pop   eax                    58
+ *              jmp   target                 e9 ........   or the operand
+ *
  *      A jump back to the function's first instruction goes to the body: it is no call.
  */
 #ifndef UMBRA_REWRITER_STUB_H
 #define UMBRA_REWRITER_STUB_H
 
-#include "rewriter/base/buffer.h"
 #include "rewriter/code/code.h"
+#include "rewriter/patch/stub_code.h"
+#include "rewriter/patch/stub_kind.h"
 
 /*
  * Where the displaced instructions went: to[n], from the body, for one that was n bytes in; the
@@ -39,18 +51,6 @@ struct stub_moves {
 
 /* Offset of that jump in the body: it has a prefix. */
 #define STUB_COPY_JUMP 1
-
-/* Within a displaced call: from these bytes on, the stack pointer is lower than at its start. */
-#define STUB_CALL_PUSHED  6  /* by 8 */
-#define STUB_CALL_SAVED   7  /* by 16 */
-#define STUB_CALL_LEAVING 20 /* by 8 */
-
-/* Stubs, one behind the other, and where they will be; patch_stubs_append sets the processor. */
-struct stub_segment {
-    const struct processor *processor;
-    struct buffer code;
-    uint64_t address;
-};
 
 /*
  * Appends the body for a function whose patch_offset and displaced are set, and the jump back if
@@ -76,8 +76,8 @@ struct stub_targets {
 void stub_bind(struct stub_segment *stubs, const struct function *function,
                const struct stub_targets *targets);
 
-/* Whether the STUB_FRAME_SIZE bytes of a stub at `address` are what trace/image_manifest.h draws. */
-bool stub_is_frame(const uint8_t *stub, uint64_t address, const struct stub_targets *targets,
-                   uint32_t index);
+/* Whether the processor->stub_frame_size bytes of a stub at `address` are what trace/image_manifest.h draws. */
+bool stub_is_frame(const struct processor *processor, const uint8_t *stub, uint64_t address,
+                   const struct stub_targets *targets, uint32_t index);
 
 #endif

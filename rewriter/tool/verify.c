@@ -13,7 +13,7 @@ static bool open_instrumented(struct image *image, struct instrumented *instrume
 {
     if (!image_open(image, input, failure))
         return false;
-    if (instrumented_open(instrumented, input, failure))
+    if (instrumented_open(instrumented, image->format->processor, input, failure))
         return true;
     image_close(image);
     return false;

@@ -37,13 +37,13 @@ void instrumented_close(struct instrumented *instrumented)
     loaded_ranges_free(&instrumented->ranges);
 }
 
-bool instrumented_open(struct instrumented *instrumented, const struct input_file *input,
-                       struct failure *failure)
+bool instrumented_open(struct instrumented *instrumented, const struct processor *processor,
+                       const struct input_file *input, struct failure *failure)
 {
     struct bounded_file file = bounded_file_of(input->bytes, input->size);
 
-    *instrumented =
-        (struct instrumented){.path = input->path, .bytes = input->bytes, .size = input->size};
+    *instrumented = (struct instrumented){
+        .processor = processor, .path = input->path, .bytes = input->bytes, .size = input->size};
     if (!loaded_ranges_read(&instrumented->ranges, &file))
         return fail(failure, input->path, "malformed headers");
     if (read_manifest(instrumented, &file, failure))
@@ -140,13 +140,14 @@ static bool function_check(const struct instrumented *instrumented, uint32_t ind
         .header = instrumented->ranges.base + instrumented->place.header.header_rva,
         .hook = instrumented->ranges.base + instrumented->place.header.hook_rva,
     };
-    const uint8_t *stub_bytes = bytes_at(instrumented, stub, STUB_FRAME_SIZE);
+    const uint8_t *stub_bytes =
+        bytes_at(instrumented, stub, instrumented->processor->stub_frame_size);
 
     if (function->patch_size && !jump_check(instrumented, patch, function->patch_size, stub))
         return fail(failure, instrumented->path,
                     "expected a jump to a stub at address %#llx, found something else", (ull)patch);
     if (!stub_bytes || !is_executable(instrumented, stub) ||
-        !stub_is_frame(stub_bytes, stub, &targets, index))
+        !stub_is_frame(instrumented->processor, stub_bytes, stub, &targets, index))
         return fail(failure, instrumented->path,
                     "expected a stub for the function at %#llx at address %#llx, found none",
                     (ull)instrumented->ranges.base + function->rva, (ull)stub);

@@ -21,6 +21,7 @@
 #include "image/manifest.h"
 #include "rewriter/base/input_file.h"
 #include "rewriter/base/output_file.h"
+#include "rewriter/code/processor.h"
 
 struct verify_result {
     size_t functions, hooked, copied, changes;
@@ -29,6 +30,7 @@ struct verify_result {
 
 /* An instrumented image. Its bytes are changed. */
 struct instrumented {
+    const struct processor *processor;
     const char *path;
     uint8_t *bytes;
     size_t size;
@@ -39,8 +41,8 @@ struct instrumented {
 
 /* Reads the manifest; false, with the reason and nothing to close, if there is none or it is not
    whole. */
-bool instrumented_open(struct instrumented *instrumented, const struct input_file *input,
-                       struct failure *failure);
+bool instrumented_open(struct instrumented *instrumented, const struct processor *processor,
+                       const struct input_file *input, struct failure *failure);
 void instrumented_close(struct instrumented *instrumented);
 
 bool instrumented_verify(struct instrumented *instrumented, struct verify_result *result,

@@ -66,7 +66,7 @@ static void trial_begin(struct trial *trial)
     trial->file.bytes = malloc(image.size);
     assert_non_null(trial->file.bytes);
     memcpy(trial->file.bytes, image.bytes, image.size);
-    if (!instrumented_open(&trial->instrumented, &trial->file, &failure))
+    if (!instrumented_open(&trial->instrumented, &processor_x86_64, &trial->file, &failure))
         fail_msg("%s", failure.text);
 }
 
@@ -216,9 +216,9 @@ static void test_what_is_not_instrumented(void **state)
     struct failure failure;
 
     (void)state;
-    assert_false(instrumented_open(&instrumented, &original, &failure));
+    assert_false(instrumented_open(&instrumented, &processor_x86_64, &original, &failure));
     assert_non_null(strstr(failure.text, "expected an instrumented image"));
-    assert_false(instrumented_open(&instrumented, &text, &failure));
+    assert_false(instrumented_open(&instrumented, &processor_x86_64, &text, &failure));
     assert_string_equal(failure.text, "text: malformed headers");
 }
 
@@ -236,7 +236,7 @@ static void test_an_image_that_is_cut_off(void **state)
 
         assert_non_null(file.bytes);
         memcpy(file.bytes, image.bytes, size);
-        if (instrumented_open(&instrumented, &file, &failure)) {
+        if (instrumented_open(&instrumented, &processor_x86_64, &file, &failure)) {
             if (instrumented_verify(&instrumented, &result, &failure))
                 fail_msg("%zu of %zu bytes pass", size, image.size);
             instrumented_close(&instrumented);
