@@ -46,9 +46,10 @@ static void planned_begin(struct planned *planned, const char *bytes, size_t siz
     planned->bytes[0] = 0xc3;
     memcpy(planned->bytes + CALLER, bytes, size);
     planned->range = (struct code_range){BASE, planned->bytes, SIZE};
-    planned->code = (struct code){
-        .processor = &processor_x86_64,
-        .ranges = &planned->range, .range_count = 1, .unwind = {NULL, no_begin, no_slot}};
+    planned->code = (struct code){.processor = &processor_x86_64,
+                                  .ranges = &planned->range,
+                                  .range_count = 1,
+                                  .unwind = {NULL, no_begin, no_slot}};
     code_map_init(&planned->map, &planned->code);
     patch_ways_init(&planned->ways, &planned->code);
     function_list_add(&planned->functions,
