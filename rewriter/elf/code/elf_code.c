@@ -149,12 +149,10 @@ static void add_array(struct elf_code *elf, const struct elf_image *image,
                       const struct elf_span *span)
 {
     const uint8_t *words = elf_at(image, span->address, span->size);
-    uint64_t word;
+    uint64_t size = image->class->word;
 
-    for (uint64_t i = 0; words && i + 8 <= span->size; i += 8) {
-        memcpy(&word, words + i, sizeof(word));
-        add_entry(elf, word);
-    }
+    for (uint64_t i = 0; words && i + size <= span->size; i += size)
+        add_entry(elf, elf_word_read(image->class, words + i));
 }
 
 static void add_entries(struct elf_code *elf, const struct elf_image *image)
@@ -180,9 +178,9 @@ static void add_entries(struct elf_code *elf, const struct elf_image *image)
         Elf64_Rela relocation = elf_relocation(relocations, i);
         uint64_t target = (uint64_t)relocation.r_addend;
 
-        if (ELF64_R_TYPE(relocation.r_info) == R_X86_64_IRELATIVE)
+        if (ELF64_R_TYPE(relocation.r_info) == image->class->relocations.irelative)
             add_entry(elf, target);
-        if (ELF64_R_TYPE(relocation.r_info) != R_X86_64_RELATIVE)
+        if (ELF64_R_TYPE(relocation.r_info) != image->class->relocations.relative)
             continue;
         address_set_add(&elf->map.pointers, target);
         for (size_t j = 0; j < sizeof(arrays) / sizeof(*arrays); j++)
@@ -199,13 +197,11 @@ struct packed {
 static bool add_packed(void *context, uint64_t address)
 {
     const struct packed *packed = context;
-    uint64_t pointer;
-    const uint8_t *bytes = elf_at(packed->image, address, sizeof(pointer));
+    const struct elf_class *class = packed->image->class;
+    const uint8_t *bytes = elf_at(packed->image, address, class->word);
 
-    if (!bytes)
-        return true;
-    memcpy(&pointer, bytes, sizeof(pointer));
-    address_set_add(&packed->elf->map.pointers, pointer);
+    if (bytes)
+        address_set_add(&packed->elf->map.pointers, elf_word_read(class, bytes));
     return true;
 }
 

@@ -27,6 +27,7 @@ struct unit {
 
 struct frame_tables {
     const struct code *code;
+    const struct elf_class *class;
     struct moved_word *moved; /* ascending */
     size_t moved_count;
     struct unit *units;
@@ -50,7 +51,7 @@ static void read_moved(struct frame_tables *tables, const struct elf_image *imag
     for (size_t i = 0; i < relocations.count; i++) {
         Elf64_Rela relocation = elf_relocation(relocations, i);
 
-        if (ELF64_R_TYPE(relocation.r_info) == R_X86_64_RELATIVE)
+        if (ELF64_R_TYPE(relocation.r_info) == image->class->relocations.relative)
             tables->moved[tables->moved_count++] =
                 (struct moved_word){relocation.r_offset, (uint64_t)relocation.r_addend};
     }
@@ -73,7 +74,8 @@ static bool read_word(const struct frame_tables *tables, uint64_t address, uint6
     struct moved_word key = {address, 0};
     const struct moved_word *moved;
 
-    if (!read_bytes(tables, address, word, sizeof(*word)))
+    *word = 0;
+    if (!read_bytes(tables, address, word, tables->class->word))
         return false;
     if (*word)
         return true;
@@ -104,20 +106,28 @@ static bool is_behind_call(const struct code *code, uint64_t address)
     return false;
 }
 
+static uint64_t align_to_word(const struct frame_tables *tables, uint64_t address)
+{
+    uint64_t word = tables->class->word;
+
+    return (address + word - 1) / word * word;
+}
+
 /* Where the next frame's description begins; 0 if there is none here. */
 static uint64_t read_frame(const struct frame_tables *tables, uint64_t address, uint64_t *behind)
 {
+    uint64_t word = tables->class->word;
     uint16_t size, live;
     uint8_t allocations = 1;
 
     if (!read_word(tables, address, behind) || !is_behind_call(tables->code, *behind) ||
-        !read_bytes(tables, address + 8, &size, sizeof(size)) ||
-        !read_bytes(tables, address + 10, &live, sizeof(live)))
+        !read_bytes(tables, address + word, &size, sizeof(size)) ||
+        !read_bytes(tables, address + word + 2, &live, sizeof(live)))
         return 0;
-    address += 12 + 2 * (uint64_t)live;
+    address += word + 4 + 2 * (uint64_t)live;
     if (size == FROM_C)
-        return (address + 7) & ~7ull;
-    if ((size & ~(HAS_DEBUG | ALLOCATES)) % 8 != 0)
+        return align_to_word(tables, address);
+    if ((size & ~(HAS_DEBUG | ALLOCATES)) % word != 0)
         return 0;
     if (size & ALLOCATES) {
         if (!read_bytes(tables, address, &allocations, sizeof(allocations)))
@@ -126,7 +136,7 @@ static uint64_t read_frame(const struct frame_tables *tables, uint64_t address, 
     }
     if (size & HAS_DEBUG)
         address = ((address + 3) & ~3ull) + 4 * (uint64_t)allocations;
-    return (address + 7) & ~7ull;
+    return align_to_word(tables, address);
 }
 
 static void add_unit(struct frame_tables *tables, struct unit unit)
@@ -136,20 +146,20 @@ static void add_unit(struct frame_tables *tables, struct unit unit)
     tables->units[tables->unit_count++] = unit;
 }
 
-/* Reads the table there, if it is one. Returns its size; 8 if there is none. */
+/* Reads the table there, if it is one. Returns its size; a word's if there is none. */
 static uint64_t read_table(struct frame_tables *tables, uint64_t address)
 {
-    uint64_t count, next = address + 8, behind;
+    uint64_t word = tables->class->word, count = 0, next = address + word, behind;
     struct unit unit = {UINT64_MAX, 0};
 
     /* as it stands: what the loader sets is no count */
-    if (!read_bytes(tables, address, &count, sizeof(count)) || count == 0 || count > MOST_FRAMES)
-        return 8;
+    if (!read_bytes(tables, address, &count, word) || count == 0 || count > MOST_FRAMES)
+        return word;
     for (uint64_t i = 0; i < count; i++) {
         next = read_frame(tables, next, &behind);
         if (!next) {
             tables->in_vain -= i < tables->in_vain ? i : tables->in_vain;
-            return 8;
+            return word;
         }
         unit.first = behind < unit.first ? behind : unit.first;
         unit.last = behind > unit.last ? behind : unit.last;
@@ -160,26 +170,29 @@ static uint64_t read_table(struct frame_tables *tables, uint64_t address)
 }
 
 /* Without a look for where its bytes are: all words of the data are asked. */
-static bool may_be_table(const struct code_range *range, uint64_t address)
+static bool may_be_table(const struct elf_class *class, const struct code_range *range,
+                         uint64_t address)
 {
     uint64_t count = 0, left = range->address + range->size - address;
 
-    if (left >= sizeof(count))
-        memcpy(&count, range->bytes + (address - range->address), sizeof(count));
+    if (left >= class->word)
+        count = elf_word_read(class, range->bytes + (address - range->address));
     return count > 0 && count <= MOST_FRAMES;
 }
 
 /* Data that is made for it looks like the beginning of a long table at each word. */
 static void find_tables(struct frame_tables *tables)
 {
+    uint64_t word = tables->class->word;
+
     for (size_t i = 0; i < tables->code->data_count; i++)
-        tables->in_vain += tables->code->data[i].size / 8 * MOST_IN_VAIN;
+        tables->in_vain += tables->code->data[i].size / word * MOST_IN_VAIN;
     for (size_t i = 0; i < tables->code->data_count; i++) {
         const struct code_range *range = &tables->code->data[i];
-        uint64_t at = (range->address + 7) & ~7ull, end = range->address + range->size;
+        uint64_t at = align_to_word(tables, range->address), end = range->address + range->size;
 
         while (at < end && tables->in_vain)
-            at += may_be_table(range, at) ? read_table(tables, at) : 8;
+            at += may_be_table(tables->class, range, at) ? read_table(tables, at) : word;
     }
 }
 
@@ -327,7 +340,7 @@ static bool is_of_another_version(const struct code *code)
 void elf_frame_tables_mark(const struct elf_image *image, const struct code *code,
                            const struct code_map *map, struct function_list *functions)
 {
-    struct frame_tables tables = {.code = code};
+    struct frame_tables tables = {.code = code, .class = image->class};
 
     find_names(&tables, image);
     if (!tables.unit_count) {

@@ -17,10 +17,10 @@
  * The runtime's hash table is made of tables in the image, one for each unit of OCaml's code, so
  * they are found in stripped images, too:
  *
- *      u64 count
- *      count times, aligned to 8 bytes:
- *          u64 return address          behind a call
- *          u16 bytes of the frame      a multiple of 8, + 1: has debug information, + 2: allocates;
+ *      word count                      of 8 bytes, or of 4
+ *      count times, aligned to a word:
+ *          word return address         behind a call
+ *          u16 bytes of the frame      a multiple of a word, + 1: has debug information, + 2: allocates;
  *                                      0xffff: no frame, OCaml was called from C here
  *          u16 live                    how many words are pointers
  *          u16 offset * live

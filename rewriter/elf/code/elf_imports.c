@@ -9,11 +9,12 @@
  * Slots of the GOT only, which belong to the linkers: a pointer in data (R_X86_64_64) is the
  * program's, and may come to point elsewhere.
  */
-static bool is_slot_binding(const Elf64_Rela *relocation)
+static bool is_slot_binding(const struct elf_class *class, const Elf64_Rela *relocation)
 {
     unsigned type = ELF64_R_TYPE(relocation->r_info);
 
-    return (type == R_X86_64_GLOB_DAT || type == R_X86_64_JUMP_SLOT) && relocation->r_addend == 0;
+    return (type == class->relocations.slot || type == class->relocations.jump_slot) &&
+           relocation->r_addend == 0;
 }
 
 static void add_slots(struct import_slots *slots, const struct elf_image *image,
@@ -27,14 +28,14 @@ static void add_slots(struct import_slots *slots, const struct elf_image *image,
         const char *name;
         Elf64_Sym symbol;
 
-        if (!is_slot_binding(&relocation) || index == 0 || index >= symbols.count)
+        if (!is_slot_binding(image->class, &relocation) || index == 0 || index >= symbols.count)
             continue;
         symbol = elf_symbol(symbols, index);
         if (symbol.st_shndx != SHN_UNDEF || ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT ||
             ELF64_ST_TYPE(symbol.st_info) == STT_TLS)
             continue;
         name = elf_dynamic_string(image, symbol.st_name);
-        if (name && *name && elf_at(image, relocation.r_offset, IMPORT_SLOT_SIZE))
+        if (name && *name && elf_at(image, relocation.r_offset, image->class->word))
             import_slots_add(slots, relocation.r_offset, name);
     }
 }

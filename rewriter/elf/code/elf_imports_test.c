@@ -65,6 +65,7 @@ static int place_begin(void **state)
                                 .unwind = {NULL, no_begin, no_slot}};
     place->segment = (Elf64_Phdr){.p_type = PT_LOAD, .p_vaddr = BASE, .p_filesz = sizeof(original)};
     place->image = (struct elf_image){.path = "image",
+                                      .class = &elf_class_x86_64,
                                       .bytes = place->bytes,
                                       .size = sizeof(original),
                                       .segments = &place->segment,

@@ -8,22 +8,17 @@
 #define OWNER "stapsdt"
 #define TYPE  3
 
-struct content {
-    uint64_t pc, base;
-};
-
 static void add(struct elf_probes *probes, const struct elf_image *image, const uint8_t *bytes)
 {
     const Elf64_Shdr *base = elf_section(image, ".stapsdt.base");
-    struct content content;
-    uint64_t moved;
+    uint64_t pc = elf_word_read(image->class, bytes);
+    uint64_t moved =
+        base ? base->sh_addr - elf_word_read(image->class, bytes + image->class->word) : 0;
 
-    memcpy(&content, bytes, sizeof(content));
-    moved = base ? base->sh_addr - content.base : 0;
     probes->items =
         memory_grow(probes->items, probes->count, &probes->room, sizeof(*probes->items));
-    probes->items[probes->count++] = (struct elf_probe){
-        content.pc + moved, (uint64_t)(bytes - image->bytes) + offsetof(struct content, pc), moved};
+    probes->items[probes->count++] =
+        (struct elf_probe){pc + moved, (uint64_t)(bytes - image->bytes), moved};
 }
 
 static uint64_t padded(uint64_t size)
@@ -46,7 +41,7 @@ static void read_notes(struct elf_probes *probes, const struct elf_image *image,
             return;
         if (note.n_type == TYPE && note.n_namesz == sizeof(OWNER) &&
             memcmp(bytes + sizeof(note), OWNER, sizeof(OWNER)) == 0 &&
-            note.n_descsz >= sizeof(struct content))
+            note.n_descsz >= 2u * image->class->word)
             add(probes, image, bytes + sizeof(note) + name);
         bytes += sizeof(note) + name + content;
         size -= sizeof(note) + name + content;

@@ -5,7 +5,7 @@
  *      sizes     8, n                  3 words of 32 bits
  *      type      3
  *      owner     "stapsdt"
- *      pc        address of the nop    3 words of 64 bits
+ *      pc        address of the nop    3 words of an address
  *      base      of .stapsdt.base as it was linked: if it is elsewhere now, so is pc
  *      semaphore
  *      provider, name, arguments       strings

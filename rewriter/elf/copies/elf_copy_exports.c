@@ -18,7 +18,8 @@ static struct elf_span hash_place(const struct elf_image *image)
     memcpy(words, table, sizeof(words));
     if (words[0] == 0 || words[1] >= image->symbol_count)
         return (struct elf_span){0};
-    size = 16 + words[2] * 8ull + words[0] * 4ull + (image->symbol_count - words[1]) * 4ull;
+    size = 16 + words[2] * (uint64_t)image->class->word + words[0] * 4ull +
+           (image->symbol_count - words[1]) * 4ull;
     table = elf_at(image, address, size);
     if (!table)
         return (struct elf_span){0};

@@ -85,6 +85,7 @@ static int sample_begin(void **state)
     sample->segments[0].p_type = PT_LOAD;
     sample->segments[1].p_type = PT_GNU_EH_FRAME;
     sample->image = (struct elf_image){.segments = sample->segments,
+                                       .class = &elf_class_x86_64,
                                        .segment_count = 2,
                                        .loads = &sample->load,
                                        .load_count = 1,
@@ -275,6 +276,7 @@ static void read_built_lsda(struct sample *sample, struct lsda *lsda)
     static uint32_t load;
     static uint64_t address;
     struct elf_image image = {.bytes = sample->tables.bytes,
+                              .class = &elf_class_x86_64,
                               .segments = &segment,
                               .segment_count = 1,
                               .loads = &load,

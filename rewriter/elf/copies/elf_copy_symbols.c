@@ -24,7 +24,7 @@ static bool read_table(struct source *source, const struct elf_image *image)
         if (section->sh_entsize != sizeof(Elf64_Sym) || section->sh_offset > image->size ||
             section->sh_size > image->size - section->sh_offset)
             return false;
-        *source = (struct source){.symbols = {image->bytes + section->sh_offset, count},
+        *source = (struct source){.symbols = {image->bytes + section->sh_offset, count, image},
                                   .section = i,
                                   .locals = section->sh_info ? section->sh_info : 1};
         elf_static_symbols(image, &source->strings);

@@ -34,13 +34,15 @@ static void read_symbols(struct elf_debug_names *names, const struct elf_file *f
 {
     const Elf64_Shdr *symbols = elf_section_of_type(file, SHT_SYMTAB);
 
-    if (!symbols || symbols->sh_link >= file->section_count)
+    if (!symbols || symbols->sh_link >= file->section_count ||
+        file->header.e_ident[EI_CLASS] != names->symbols.image->class->identity)
         return;
     names->symbols.bytes = elf_section_read(file, symbols);
     names->strings.bytes = elf_section_read(file, &file->sections[symbols->sh_link]);
     if (!names->symbols.bytes || !names->strings.bytes)
         return;
-    names->symbols.count = symbols->sh_size / sizeof(Elf64_Sym);
+    names->symbols.count =
+        symbols->sh_size / elf_record_size(names->symbols.image->class, ELF_SYMBOL);
     names->strings.count = file->sections[symbols->sh_link].sh_size;
 }
 
@@ -54,6 +56,7 @@ void elf_debug_names_read(struct elf_debug_names *names, const struct elf_image 
     if (names->is_read)
         return;
     names->is_read = true;
+    names->symbols.image = image;
     path = find_file(image);
     if (path && bounded_file_open(&file, path, &failure) && elf_open(&elf, file, &failure)) {
         read_symbols(names, &elf);

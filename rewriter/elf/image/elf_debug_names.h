@@ -12,7 +12,7 @@
 /* {0}: not looked for. */
 struct elf_debug_names {
     bool is_read;
-    struct elf_table symbols, strings; /* owned; empty if there are none */
+    struct elf_table symbols, strings; /* owned; empty if there are none; of the image's class */
 };
 
 /* Once; does nothing when called again. */

@@ -25,15 +25,17 @@ static bool is_in_file(const struct elf_image *image, uint64_t offset, uint64_t 
 static bool header_read(struct elf_image *image, struct failure *failure)
 {
     const Elf64_Ehdr *header = &image->header;
+    size_t segment_size;
 
     if (!elf_machine_accept(image->path, image->bytes, image->size, failure))
         return false;
-    memcpy(&image->header, image->bytes, sizeof(image->header));
-    if (header->e_phentsize != sizeof(Elf64_Phdr) || header->e_phnum == PN_XNUM ||
-        header->e_phnum == 0)
+    image->class = elf_class_of(image->bytes, image->size);
+    elf_record_read(image->class, ELF_HEADER, &image->header, image->bytes);
+    segment_size = elf_record_size(image->class, ELF_SEGMENT);
+    if (header->e_phentsize != segment_size || header->e_phnum == PN_XNUM || header->e_phnum == 0)
         return fail(failure, image->path,
-                    "expected program headers of %zu bytes, found %u of %u bytes",
-                    sizeof(Elf64_Phdr), header->e_phnum, header->e_phentsize);
+                    "expected program headers of %zu bytes, found %u of %u bytes", segment_size,
+                    header->e_phnum, header->e_phentsize);
     if (header->e_phnum > MAX_SEGMENTS)
         return fail(failure, image->path, "expected up to %u program headers, found %u",
                     MAX_SEGMENTS, header->e_phnum);
@@ -56,8 +58,9 @@ static bool segment_check(const struct elf_image *image, size_t index, struct fa
 static bool load_check(struct elf_image *image, size_t index, struct failure *failure)
 {
     const Elf64_Phdr *segment = &image->segments[index];
+    uint64_t highest = image->class->highest_address;
 
-    if (segment->p_vaddr > INT64_MAX || segment->p_memsz > INT64_MAX - segment->p_vaddr ||
+    if (segment->p_vaddr > highest || segment->p_memsz > highest - segment->p_vaddr ||
         segment->p_filesz > segment->p_memsz || segment->p_vaddr < image->end)
         return fail(failure, image->path,
                     "expected ascending load segments, found program header %zu at %#llx", index,
@@ -72,9 +75,20 @@ static bool load_check(struct elf_image *image, size_t index, struct failure *fa
     return true;
 }
 
+/* So many records from an offset on, which are in the file. */
+static void records_read(const struct elf_image *image, enum elf_record kind, uint64_t offset,
+                         void *to, size_t wide_size, size_t count)
+{
+    size_t size = elf_record_size(image->class, kind);
+
+    for (size_t i = 0; i < count; i++)
+        elf_record_read(image->class, kind, (uint8_t *)to + i * wide_size,
+                        image->bytes + offset + i * size);
+}
+
 static bool segments_read(struct elf_image *image, struct failure *failure)
 {
-    size_t size = image->header.e_phnum * sizeof(Elf64_Phdr);
+    size_t size = image->header.e_phnum * elf_record_size(image->class, ELF_SEGMENT);
     bool loaded = false;
     uint64_t loaded_bytes = 0;
 
@@ -85,7 +99,8 @@ static bool segments_read(struct elf_image *image, struct failure *failure)
     image->segment_count = image->header.e_phnum;
     image->segments = memory_zeroed(image->segment_count, sizeof(*image->segments));
     image->loads = memory_zeroed(image->segment_count, sizeof(*image->loads));
-    memcpy(image->segments, image->bytes + image->header.e_phoff, size);
+    records_read(image, ELF_SEGMENT, image->header.e_phoff, image->segments,
+                 sizeof(*image->segments), image->segment_count);
     for (size_t i = 0; i < image->segment_count; i++) {
         const Elf64_Phdr *segment = &image->segments[i];
 
@@ -119,23 +134,23 @@ static bool segments_read(struct elf_image *image, struct failure *failure)
 static bool sections_read(struct elf_image *image, struct failure *failure)
 {
     const Elf64_Ehdr *header = &image->header;
+    size_t size = elf_record_size(image->class, ELF_SECTION);
     const Elf64_Shdr *names;
 
-    if (header->e_shoff == 0 || header->e_shnum == 0 || header->e_shentsize != sizeof(Elf64_Shdr))
+    if (header->e_shoff == 0 || header->e_shnum == 0 || header->e_shentsize != size)
         return true;
-    if (!is_in_file(image, header->e_shoff, header->e_shnum * sizeof(Elf64_Shdr)))
+    if (!is_in_file(image, header->e_shoff, header->e_shnum * size))
         return fail(
             failure, image->path,
             "truncated: section headers end at byte %#llx, the file has %#zx; copy it again",
-            (unsigned long long)header->e_shoff + header->e_shnum * sizeof(Elf64_Shdr),
-            image->size);
+            (unsigned long long)header->e_shoff + header->e_shnum * size, image->size);
     if (header->e_shnum >= SHN_LORESERVE - ADDED_SECTIONS)
         return fail(failure, image->path, "expected fewer than %u sections, found %u",
                     SHN_LORESERVE - ADDED_SECTIONS, header->e_shnum);
     image->section_count = header->e_shnum;
     image->sections = memory_zeroed(image->section_count, sizeof(*image->sections));
-    memcpy(image->sections, image->bytes + header->e_shoff,
-           image->section_count * sizeof(*image->sections));
+    records_read(image, ELF_SECTION, header->e_shoff, image->sections, sizeof(*image->sections),
+                 image->section_count);
     if (header->e_shstrndx >= image->section_count)
         return true;
     names = &image->sections[header->e_shstrndx];
@@ -154,10 +169,10 @@ static bool dynamic_read(struct elf_image *image, struct failure *failure)
     if (!segment)
         return true;
     image->dynamic_segment = (size_t)(segment - image->segments);
-    count = segment->p_filesz / sizeof(Elf64_Dyn);
+    count = segment->p_filesz / elf_record_size(image->class, ELF_DYNAMIC);
     image->dynamic = memory_zeroed(count, sizeof(*image->dynamic));
-    if (count) /* an empty segment may have any offset */
-        memcpy(image->dynamic, image->bytes + segment->p_offset, count * sizeof(*image->dynamic));
+    records_read(image, ELF_DYNAMIC, segment->p_offset, image->dynamic, sizeof(*image->dynamic),
+                 count); /* an empty segment may have any offset */
     while (image->dynamic_count < count && image->dynamic[image->dynamic_count].d_tag != DT_NULL)
         image->dynamic_count++;
     if (image->dynamic_count == count)
@@ -175,7 +190,7 @@ static size_t gnu_hash_count(const struct elf_image *image, uint64_t address)
     if (!table)
         return 0;
     memcpy(words, table, sizeof(words));
-    buckets = address + 16 + (uint64_t)words[2] * 8;
+    buckets = address + 16 + (uint64_t)words[2] * image->class->word;
     chains = buckets + (uint64_t)words[0] * 4;
     table = elf_at(image, buckets, (uint64_t)words[0] * 4);
     if (!table)
@@ -218,15 +233,15 @@ static size_t symbol_count(const struct elf_image *image)
     uint64_t address = elf_dynamic_value(image, DT_SYMTAB, 0);
     const Elf64_Dyn *hash;
     const uint8_t *words;
-    size_t count = 0, used, room;
+    size_t count = 0, used, room, size = elf_record_size(image->class, ELF_SYMBOL);
     uint32_t chains;
 
     if (!address)
         return 0;
-    room = elf_available(image, address) / sizeof(Elf64_Sym);
+    room = elf_available(image, address) / size;
     for (size_t i = 0; i < image->section_count; i++)
         if (image->sections[i].sh_type == SHT_DYNSYM && image->sections[i].sh_addr == address)
-            count = image->sections[i].sh_size / sizeof(Elf64_Sym);
+            count = image->sections[i].sh_size / size;
     if (count && count <= room)
         return count;
     count = 1;
@@ -314,7 +329,8 @@ const Elf64_Phdr *elf_segment(const struct elf_image *image, uint32_t type)
 
 const char *elf_section_name(const struct elf_image *image, const Elf64_Shdr *section)
 {
-    struct elf_table names = {(const uint8_t *)image->section_names, image->section_names_size};
+    struct elf_table names = {.bytes = (const uint8_t *)image->section_names,
+                              .count = image->section_names_size};
     const char *name = elf_string(names, section->sh_name);
 
     return name ? name : "";

@@ -9,6 +9,8 @@
  *      | ...              |
  *      | section headers  |  optional, in stripped-down files absent   copied to `sections`
  *      +------------------+
+ *
+ * Records are in their wide form here, whatever the file's class: elf_class.h.
  */
 #ifndef UMBRA_REWRITER_ELF_IMAGE_H
 #define UMBRA_REWRITER_ELF_IMAGE_H
@@ -17,12 +19,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "rewriter/elf/image/elf_class.h"
 #include "support/failure.h"
 
 struct elf_image {
     const char *path; /* borrowed, for messages */
     uint8_t *bytes;   /* borrowed */
     size_t size;
+    const struct elf_class *class;
     Elf64_Ehdr header;
     Elf64_Phdr *segments;
     size_t segment_count;
@@ -49,9 +53,10 @@ struct elf_span {
 struct elf_table {
     const uint8_t *bytes; /* unaligned */
     size_t count;         /* entries, or bytes of a string table */
+    const struct elf_image *image; /* of symbols and relocations: has the class, and addends */
 };
 
-/* A program or library for this machine, dynamically linked or not. image->path is set. */
+/* A program or library for a machine that elf_class.h has, dynamically linked or not. image->path is set. */
 bool elf_image_read(struct elf_image *image, const char *path, uint8_t *bytes, size_t size,
                     struct failure *failure);
 void elf_image_free(struct elf_image *image);
@@ -90,9 +95,10 @@ struct elf_table elf_static_symbols(const struct elf_image *image, struct elf_ta
 Elf64_Sym elf_symbol(struct elf_table symbols, size_t index);
 const char *elf_string(struct elf_table strings, uint64_t offset);
 
-/* .rela.dyn without what it shares with the PLT's relocations. */
+/* .rela.dyn or .rel.dyn without what it shares with the PLT's relocations. */
 struct elf_table elf_relocations(const struct elf_image *image);
 struct elf_table elf_plt_relocations(const struct elf_image *image);
+/* With its addend, wherever that is. One that has none there, as that of a slot, reads as 0. */
 Elf64_Rela elf_relocation(struct elf_table relocations, size_t index);
 
 /* Calls visit with the address of each pointer that DT_RELR has moved, until it returns false. */

@@ -26,6 +26,7 @@ static void sample_make(struct sample *sample, const char *bytes, size_t size)
     memset(sample, 0, sizeof(*sample));
     sample->segment = (Elf64_Phdr){.p_type = PT_LOAD, .p_vaddr = BASE, .p_filesz = size};
     sample->image = (struct elf_image){.bytes = malloc(size),
+                                       .class = &elf_class_x86_64,
                                        .size = size,
                                        .segments = &sample->segment,
                                        .segment_count = 1,

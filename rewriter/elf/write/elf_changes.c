@@ -2,23 +2,22 @@
 
 #include <stddef.h>
 
-/* What changes in the ELF header; e_phnum is followed by e_shentsize, e_shnum and e_shstrndx. */
-static const struct {
-    size_t offset, size;
-} header_spans[] = {
-    {offsetof(Elf64_Ehdr, e_phoff), sizeof(Elf64_Off)},
-    {offsetof(Elf64_Ehdr, e_shoff), sizeof(Elf64_Off)},
-    {offsetof(Elf64_Ehdr, e_phnum), 4 * sizeof(Elf64_Half)},
-};
+static void add_header_field(struct change_list *list, const struct elf_image *image, size_t field,
+                             size_t size)
+{
+    size_t offset = elf_record_field(image->class, ELF_HEADER, field);
+
+    change_list_add(list, offset, image->bytes + offset, size);
+}
 
 bool elf_changes_collect(struct change_list *list, const struct elf_image *image,
                          const struct patch_plan *plan, struct failure *failure)
 {
-    for (size_t i = 0; i < sizeof(header_spans) / sizeof(*header_spans); i++)
-        change_list_add(list, header_spans[i].offset, image->bytes + header_spans[i].offset,
-                        header_spans[i].size);
+    add_header_field(list, image, offsetof(Elf64_Ehdr, e_phoff), image->class->word);
+    add_header_field(list, image, offsetof(Elf64_Ehdr, e_shoff), image->class->word);
+    /* and e_shentsize, e_shnum, e_shstrndx */
+    add_header_field(list, image, offsetof(Elf64_Ehdr, e_phnum), 4 * sizeof(Elf64_Half));
     if (elf_image_is_static(image))
-        change_list_add(list, offsetof(Elf64_Ehdr, e_entry),
-                        image->bytes + offsetof(Elf64_Ehdr, e_entry), sizeof(Elf64_Addr));
+        add_header_field(list, image, offsetof(Elf64_Ehdr, e_entry), image->class->word);
     return patch_note_all(list, plan, &(struct patched_file){image->path, image->bytes}, failure);
 }

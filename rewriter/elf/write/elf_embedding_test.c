@@ -43,6 +43,7 @@ static void program_begin(struct program *program, uint64_t file_size, uint64_t 
                                         .p_memsz = memory_size,
                                         .p_align = alignment};
     program->image = (struct elf_image){.path = "program",
+                                        .class = &elf_class_x86_64,
                                         .bytes = program->bytes,
                                         .size = sizeof(program->bytes),
                                         .segments = program->segments,

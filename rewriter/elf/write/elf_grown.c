@@ -38,7 +38,7 @@ uint8_t *elf_grown_at(const struct elf_grown *grown, uint64_t address)
 uint64_t elf_relocation_place(const struct elf_grown *grown, size_t index)
 {
     const struct elf_growth *growth = grown->growth;
-    uint64_t offset = index * sizeof(Elf64_Rela);
+    uint64_t offset = index * elf_record_size(growth->image->class, ELF_RELOCATION);
 
     if (!growth->agent)
         return growth->relocations.address + offset;
@@ -53,7 +53,7 @@ uint64_t elf_symbol_place(const struct elf_grown *grown, size_t index)
     const struct elf_growth *growth = grown->growth;
     uint64_t table = growth->agent ? grown->symbols.address : growth->symbols.address;
 
-    return table + index * sizeof(Elf64_Sym);
+    return table + index * elf_record_size(growth->image->class, ELF_SYMBOL);
 }
 
 /* A table with `added` bytes more at its end: where it is, or copied. */
@@ -90,19 +90,21 @@ static void build_strings(struct elf_grown *grown)
 static void build_symbols(struct elf_grown *grown, const struct copy_set *copies)
 {
     const struct elf_growth *growth = grown->growth;
+    const struct elf_class *class = growth->image->class;
     size_t section = growth->image->section_count + ELF_STUBS_SECTION;
+    size_t size = elf_record_size(class, ELF_SYMBOL);
     Elf64_Sym hook = {.st_name = (uint32_t)grown->hook_name,
                       .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC)};
     uint8_t *at;
 
     grown->symbols =
-        grow(grown, growth->symbols, growth->room.has_symbols, growth->new_symbols * sizeof(hook));
+        grow(grown, growth->symbols, growth->room.has_symbols, growth->new_symbols * size);
     at = elf_grown_at(grown, grown->symbols.address + growth->symbols.size);
-    memcpy(at, &hook, sizeof(hook));
+    elf_record_write(class, ELF_SYMBOL, &hook, at);
     for (size_t i = 0; i < growth->exports->count; i++) {
         Elf64_Sym copy = elf_export_symbol(growth->exports, i, copies, section);
 
-        memcpy(at + (i + 1) * sizeof(copy), &copy, sizeof(copy));
+        elf_record_write(class, ELF_SYMBOL, &copy, at + (i + 1) * size);
     }
 }
 
@@ -169,12 +171,13 @@ static void build_relocations(struct elf_grown *grown)
     const struct elf_growth *growth = grown->growth;
     struct elf_span old = growth->relocations;
     const uint8_t *bytes = elf_at(growth->image, old.address, old.size);
+    size_t size = elf_record_size(growth->image->class, ELF_RELOCATION);
 
-    grown->relocations = grow(grown, old, growth->room.has_relocations, sizeof(Elf64_Rela));
+    grown->relocations = grow(grown, old, growth->room.has_relocations, size);
     grown->hook_relocation = grown->relocations.address + growth->relative_size;
     if (growth->relative_size < old.size)
         memcpy(elf_grown_at(grown, grown->relocations.address + old.size),
-               bytes + growth->relative_size, sizeof(Elf64_Rela));
+               bytes + growth->relative_size, size);
 }
 
 /* What made room, in a place of its own. */
@@ -227,10 +230,12 @@ void elf_grown_free(struct elf_grown *grown)
 
 void elf_grown_bind(const struct elf_grown *grown, uint64_t hook)
 {
+    const struct elf_image *image = grown->growth->image;
     Elf64_Rela relocation = {
         .r_offset = hook,
-        .r_info = ELF64_R_INFO(grown->growth->image->symbol_count, R_X86_64_GLOB_DAT),
+        .r_info = ELF64_R_INFO(image->symbol_count, image->class->relocations.slot),
     };
 
-    memcpy(elf_grown_at(grown, grown->hook_relocation), &relocation, sizeof(relocation));
+    elf_record_write(image->class, ELF_RELOCATION, &relocation,
+                     elf_grown_at(grown, grown->hook_relocation));
 }

@@ -12,9 +12,11 @@ static uint64_t end_of(struct elf_span span)
 /* Bytes of the relative relocations, which come first. */
 static uint64_t relative_size(const struct elf_image *image)
 {
-    uint64_t count = elf_dynamic_value(image, DT_RELACOUNT, 0), all = elf_relocations(image).count;
+    const struct elf_class *class = image->class;
+    uint64_t count = elf_dynamic_value(image, class->relocations.relative_count, 0),
+             all = elf_relocations(image).count;
 
-    return (count < all ? count : all) * sizeof(Elf64_Rela);
+    return (count < all ? count : all) * elf_record_size(class, ELF_RELOCATION);
 }
 
 static void overwrite(struct elf_growth *growth, uint64_t address, size_t size)
@@ -45,24 +47,26 @@ static void plan_tables(struct elf_growth *growth)
 {
     const struct elf_image *image = growth->image;
     size_t strings = strlen(growth->agent) + 1 + sizeof(IMAGE_HOOK_SYMBOL);
+    size_t segment = elf_record_size(image->class, ELF_SEGMENT);
+    size_t symbols = growth->new_symbols * elf_record_size(image->class, ELF_SYMBOL);
+    size_t relocation = elf_record_size(image->class, ELF_RELOCATION);
 
     elf_room_plan(&growth->room, image,
                   &(struct elf_room_need){
-                      .headers = growth->headers.size - image->segment_count * sizeof(Elf64_Phdr),
+                      .headers = growth->headers.size - image->segment_count * segment,
                       .strings = strings,
-                      .symbols = growth->new_symbols * sizeof(Elf64_Sym),
-                      .relocations = sizeof(Elf64_Rela),
+                      .symbols = symbols,
+                      .relocations = relocation,
                   });
     plan_headers(growth);
     if (growth->room.has_strings)
         overwrite(growth, end_of(growth->strings), strings);
     if (growth->room.has_symbols)
-        overwrite(growth, end_of(growth->symbols), growth->new_symbols * sizeof(Elf64_Sym));
+        overwrite(growth, end_of(growth->symbols), symbols);
     if (growth->room.has_relocations) {
         if (growth->relative_size < growth->relocations.size)
-            overwrite(growth, growth->relocations.address + growth->relative_size,
-                      sizeof(Elf64_Rela));
-        overwrite(growth, end_of(growth->relocations), sizeof(Elf64_Rela));
+            overwrite(growth, growth->relocations.address + growth->relative_size, relocation);
+        overwrite(growth, end_of(growth->relocations), relocation);
     }
 }
 
@@ -70,17 +74,18 @@ void elf_growth_plan(struct elf_growth *growth, const struct elf_exports *export
                      const char *agent, size_t headers)
 {
     const struct elf_image *image = exports->image;
+    const struct elf_class *class = image->class;
 
     *growth = (struct elf_growth){
         .image = image,
         .exports = exports,
         .agent = agent,
-        .headers = {.size = headers * sizeof(Elf64_Phdr)},
+        .headers = {.size = headers * elf_record_size(class, ELF_SEGMENT)},
         .strings = {elf_dynamic_value(image, DT_STRTAB, 0), elf_dynamic_value(image, DT_STRSZ, 0)},
         .symbols = {elf_dynamic_value(image, DT_SYMTAB, 0),
-                    image->symbol_count * sizeof(Elf64_Sym)},
-        .relocations = {elf_dynamic_value(image, DT_RELA, 0),
-                        elf_relocations(image).count * sizeof(Elf64_Rela)},
+                    image->symbol_count * elf_record_size(class, ELF_SYMBOL)},
+        .relocations = {elf_dynamic_value(image, class->relocations.table, 0),
+                        elf_relocations(image).count * elf_record_size(class, ELF_RELOCATION)},
         .relative_size = relative_size(image),
         .new_symbols = 1 + exports->count,
     };
@@ -90,8 +95,10 @@ void elf_growth_plan(struct elf_growth *growth, const struct elf_exports *export
 
 bool elf_relocation_is_in_place(const struct elf_growth *growth, size_t index)
 {
+    size_t size = elf_record_size(growth->image->class, ELF_RELOCATION);
+
     return !growth->agent ||
-           (growth->room.has_relocations && index * sizeof(Elf64_Rela) != growth->relative_size);
+           (growth->room.has_relocations && index * size != growth->relative_size);
 }
 
 bool elf_symbol_is_in_place(const struct elf_growth *growth)
@@ -120,7 +127,7 @@ bool elf_growth_takes(const struct elf_growth *growth, uint64_t address, uint64_
         if (is_overlapping(offset, size, (uint64_t)(bytes - image->bytes), taken->size))
             return true;
     }
-    return is_overlapping(offset, size, 0, sizeof(Elf64_Ehdr));
+    return is_overlapping(offset, size, 0, elf_record_size(image->class, ELF_HEADER));
 }
 
 bool elf_growth_note(const struct elf_growth *growth, struct change_list *changes,

@@ -6,9 +6,9 @@
 
 /* A word of the image that holds the address of a function. */
 struct word {
-    enum { WORD_DATA, WORD_RELOCATION, WORD_SYMBOL } kind;
-    uint64_t address; /* WORD_DATA */
-    size_t index;     /* else, within the table */
+    enum { WORD_DATA, WORD_RELOCATION, WORD_SYMBOL } kind; /* WORD_RELOCATION: it is the addend */
+    uint64_t address;                                      /* WORD_DATA */
+    size_t index;                                          /* else, within the table */
     uint64_t target;
 };
 
@@ -42,10 +42,12 @@ static bool visit_relocations(const struct elf_image *image, word_visitor *visit
     for (size_t i = 0; i < relocations.count; i++) {
         Elf64_Rela relocation = elf_relocation(relocations, i);
 
-        if (ELF64_R_TYPE(relocation.r_info) == R_X86_64_RELATIVE &&
-            !visit(context, &(struct word){.kind = WORD_RELOCATION,
-                                           .index = i,
-                                           .target = (uint64_t)relocation.r_addend}))
+        if (ELF64_R_TYPE(relocation.r_info) == image->class->relocations.relative &&
+            !visit(context,
+                   &(struct word){.kind = image->class->has_addends ? WORD_RELOCATION : WORD_DATA,
+                                  .address = relocation.r_offset,
+                                  .index = i,
+                                  .target = (uint64_t)relocation.r_addend}))
             return false;
     }
     return true;
@@ -60,12 +62,13 @@ struct packed {
 static bool visit_packed(void *context, uint64_t address)
 {
     const struct packed *packed = context;
+    const struct elf_class *class = packed->image->class;
     struct word word = {.kind = WORD_DATA, .address = address};
-    const uint8_t *bytes = elf_at(packed->image, address, sizeof(word.target));
+    const uint8_t *bytes = elf_at(packed->image, address, class->word);
 
     if (!bytes)
         return true;
-    memcpy(&word.target, bytes, sizeof(word.target));
+    word.target = elf_word_read(class, bytes);
     return packed->visit(packed->context, &word);
 }
 
@@ -97,7 +100,7 @@ static void bar_relocations(struct patch_ways *ways, const struct elf_image *ima
         size_t index = ELF64_R_SYM(relocation.r_info);
         uint64_t target = (uint64_t)relocation.r_addend;
 
-        if (ELF64_R_TYPE(relocation.r_info) == R_X86_64_IRELATIVE)
+        if (ELF64_R_TYPE(relocation.r_info) == image->class->relocations.irelative)
             address_set_add(&ways->barred, target);
         if (tls && elf_image_is_static(image) && relocation.r_offset - tls->p_vaddr < tls->p_memsz)
             address_set_add(&ways->barred, target); /* its initial content is copied */
@@ -125,7 +128,8 @@ void elf_redirect_plan(struct patch_plan *plan, const struct elf_code *elf,
                        const struct elf_image *image)
 {
     struct patch_ways ways = {.symbols = elf_dynamic_value(image, DT_SYMTAB, 0),
-                              .symbols_size = image->symbol_count * sizeof(Elf64_Sym)};
+                              .symbols_size =
+                                  image->symbol_count * elf_record_size(image->class, ELF_SYMBOL)};
 
     patch_ways_init(&ways, &elf->code);
     visit_words(image, know, &ways);
@@ -149,27 +153,39 @@ static bool is_word_in_place(const struct elf_growth *growth, const struct word 
            (word->kind == WORD_RELOCATION && elf_relocation_is_in_place(growth, word->index));
 }
 
+/* Where the word is in a record of the table. */
+static size_t word_field(const struct elf_class *class, const struct word *word)
+{
+    if (word->kind == WORD_SYMBOL)
+        return elf_record_field(class, ELF_SYMBOL, offsetof(Elf64_Sym, st_value));
+    return elf_record_field(class, ELF_RELOCATION, offsetof(Elf64_Rela, r_addend));
+}
+
 /* Where a word is in the original's bytes. */
 static const uint8_t *word_original(const struct elf_image *image, const struct word *word)
 {
+    const struct elf_class *class = image->class;
+
     if (word->kind == WORD_SYMBOL)
-        return elf_dynamic_symbols(image).bytes + word->index * sizeof(Elf64_Sym) +
-               offsetof(Elf64_Sym, st_value);
+        return elf_dynamic_symbols(image).bytes + word->index * elf_record_size(class, ELF_SYMBOL) +
+               word_field(class, word);
     if (word->kind == WORD_RELOCATION)
-        return elf_relocations(image).bytes + word->index * sizeof(Elf64_Rela) +
-               offsetof(Elf64_Rela, r_addend);
-    return elf_at(image, word->address, sizeof(word->target));
+        return elf_relocations(image).bytes + word->index * elf_record_size(class, ELF_RELOCATION) +
+               word_field(class, word);
+    return elf_at(image, word->address, class->word);
 }
 
 static uint8_t *word_now(const struct elf_grown *grown, const struct word *word)
 {
+    const struct elf_image *image = grown->growth->image;
+
     if (word->kind == WORD_SYMBOL)
         return elf_grown_at(grown,
-                            elf_symbol_place(grown, word->index) + offsetof(Elf64_Sym, st_value));
+                            elf_symbol_place(grown, word->index) + word_field(image->class, word));
     if (word->kind == WORD_RELOCATION)
         return elf_grown_at(grown, elf_relocation_place(grown, word->index) +
-                                       offsetof(Elf64_Rela, r_addend));
-    return elf_at(grown->growth->image, word->address, sizeof(word->target));
+                                       word_field(image->class, word));
+    return elf_at(image, word->address, image->class->word);
 }
 
 struct noting {
@@ -189,7 +205,8 @@ static bool note_word(void *context, const struct word *word)
     const struct noting *noting = context;
 
     return !redirected(noting->plan, word->target) || !is_word_in_place(noting->growth, word) ||
-           note(noting, word_original(noting->growth->image, word), sizeof(word->target));
+           note(noting, word_original(noting->growth->image, word),
+                noting->growth->image->class->word);
 }
 
 bool elf_redirect_note(struct change_list *changes, const struct elf_growth *growth,
@@ -223,7 +240,7 @@ static bool store_word(void *context, const struct word *word)
     if (!function)
         return true;
     stub = storing->stubs->address + function->stub;
-    memcpy(word_now(storing->grown, word), &stub, sizeof(stub));
+    elf_word_write(storing->grown->growth->image->class, stub, word_now(storing->grown, word));
     return true;
 }
 

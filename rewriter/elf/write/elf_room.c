@@ -21,7 +21,7 @@ enum mark {
 
 /* The tables that a section may be, by their tags. */
 static const int64_t tags[] = {DT_SYMTAB, DT_VERSYM,  DT_GNU_HASH, DT_HASH,
-                               DT_VERDEF, DT_VERNEED, DT_JMPREL,   DT_RELA};
+                               DT_VERDEF, DT_VERNEED, DT_JMPREL};
 
 #define TAGS (sizeof(tags) / sizeof(*tags))
 
@@ -30,6 +30,7 @@ struct planner {
     struct elf_room *room;
     uint8_t *marks;           /* enum mark, one a section */
     uint64_t addresses[TAGS]; /* of the tables, 0 for none */
+    uint64_t relocations;     /* and of those that are not the PLT's */
     struct extent taken[4];   /* room that is made */
     size_t taken_count, visits;
 };
@@ -75,7 +76,7 @@ static bool is_copied(const struct planner *planner, const Elf64_Shdr *section)
         return is_at(planner, section, DT_VERSYM) &&
                section->sh_size == image->symbol_count * sizeof(Elf64_Half);
     return section->sh_type == SHT_DYNSYM && is_at(planner, section, DT_SYMTAB) &&
-           section->sh_size == image->symbol_count * sizeof(Elf64_Sym);
+           section->sh_size == image->symbol_count * elf_record_size(image->class, ELF_SYMBOL);
 }
 
 /* What is found through the dynamic section or a program header only, and holds no addresses. */
@@ -84,6 +85,9 @@ static bool is_movable(const struct planner *planner, const Elf64_Shdr *section)
     const struct elf_image *image = planner->image;
     const Elf64_Phdr *interpreter = elf_segment(image, PT_INTERP);
 
+    if (section->sh_type == image->class->relocations.section)
+        return is_at(planner, section, DT_JMPREL) && planner->relocations != section->sh_addr &&
+               section->sh_size == elf_dynamic_value(image, DT_PLTRELSZ, 0);
     switch (section->sh_type) {
     case SHT_NOTE:
         return true;
@@ -95,9 +99,6 @@ static bool is_movable(const struct planner *planner, const Elf64_Shdr *section)
         return is_at(planner, section, DT_VERDEF);
     case SHT_GNU_verneed:
         return is_at(planner, section, DT_VERNEED);
-    case SHT_RELA:
-        return is_at(planner, section, DT_JMPREL) && !is_at(planner, section, DT_RELA) &&
-               section->sh_size == elf_dynamic_value(image, DT_PLTRELSZ, 0);
     case SHT_PROGBITS:
         return interpreter && interpreter->p_offset == section->sh_offset &&
                interpreter->p_filesz == section->sh_size;
@@ -117,13 +118,13 @@ static bool is_tied_to_section(uint32_t type)
  */
 static bool is_plain(const struct elf_image *image, struct extent extent)
 {
-    size_t loads = 0;
+    const Elf64_Ehdr *header = &image->header;
+    size_t loads = 0, section_size = elf_record_size(image->class, ELF_SECTION),
+           segment_size = elf_record_size(image->class, ELF_SEGMENT);
 
-    if (is_overlapping(extent, (struct extent){0, sizeof(Elf64_Ehdr)}) ||
-        is_overlapping(extent, (struct extent){image->header.e_shoff,
-                                               image->header.e_shnum * sizeof(Elf64_Shdr)}) ||
-        is_overlapping(extent, (struct extent){image->header.e_phoff,
-                                               image->header.e_phnum * sizeof(Elf64_Phdr)}))
+    if (is_overlapping(extent, (struct extent){0, elf_record_size(image->class, ELF_HEADER)}) ||
+        is_overlapping(extent, (struct extent){header->e_shoff, header->e_shnum * section_size}) ||
+        is_overlapping(extent, (struct extent){header->e_phoff, header->e_phnum * segment_size}))
         return false;
     for (size_t i = 0; i < image->segment_count; i++) {
         const Elf64_Phdr *segment = &image->segments[i];
@@ -312,21 +313,25 @@ void elf_room_plan(struct elf_room *room, const struct elf_image *image,
     struct planner planner = {
         .image = image, .room = room, .marks = memory_zeroed(image->section_count + 1, 1)};
     struct elf_table relocations = elf_relocations(image);
-    uint64_t headers = image->header.e_phoff + image->segment_count * sizeof(Elf64_Phdr);
+    const struct elf_class *class = image->class;
+    uint64_t headers =
+        image->header.e_phoff + image->segment_count * elf_record_size(class, ELF_SEGMENT);
 
     *room = (struct elf_room){0};
     if (image->section_count == 0)
         goto done;
     for (size_t i = 0; i < TAGS; i++)
         planner.addresses[i] = elf_dynamic_value(image, tags[i], 0);
+    planner.relocations = elf_dynamic_value(image, class->relocations.table, 0);
     room->has_headers = make_room(&planner, headers, need->headers, UINT64_MAX);
-    room->has_relocations =
-        make_room_behind(&planner, elf_dynamic_value(image, DT_RELA, 0),
-                         relocations.count * sizeof(Elf64_Rela), need->relocations);
+    room->has_relocations = make_room_behind(
+        &planner, planner.relocations, relocations.count * elf_record_size(class, ELF_RELOCATION),
+        need->relocations);
     room->has_strings = make_room_behind(&planner, elf_dynamic_value(image, DT_STRTAB, 0),
                                          elf_dynamic_value(image, DT_STRSZ, 0), need->strings);
-    room->has_symbols = make_room_behind(&planner, elf_dynamic_value(image, DT_SYMTAB, 0),
-                                         image->symbol_count * sizeof(Elf64_Sym), need->symbols);
+    room->has_symbols =
+        make_room_behind(&planner, elf_dynamic_value(image, DT_SYMTAB, 0),
+                         image->symbol_count * elf_record_size(class, ELF_SYMBOL), need->symbols);
     if (!moves_collect(&planner) || !has_whole_segments(image, room))
         *room = (struct elf_room){0};
 

@@ -13,7 +13,7 @@
  * .gnu.version grows too, and always moves. Only sections tell what lies there: without them, or
  * with anything else in the way, the table itself is copied. Dynamic linkers find all of these
  * through the dynamic section or the program headers: .rela.dyn and .rela.plt are two ranges, in
- * any order, to glibc (elf/dynamic-link.h) and musl (do_relocs) alike.
+ * any order, to glibc (elf/dynamic-link.h) and musl (do_relocs) alike. So are .rel.dyn and .rel.plt.
  */
 #ifndef UMBRA_REWRITER_ELF_ROOM_H
 #define UMBRA_REWRITER_ELF_ROOM_H

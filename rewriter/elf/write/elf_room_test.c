@@ -64,6 +64,7 @@ static void place_begin(struct place *place)
 {
     *place = (struct place){0};
     place->image = (struct elf_image){.path = "place",
+                                      .class = &elf_class_x86_64,
                                       .bytes = place->bytes,
                                       .size = SIZE,
                                       .header = {.e_phoff = 64, .e_phnum = 4},

@@ -32,7 +32,8 @@ static void section_follow(const struct elf_layout *layout, Elf64_Shdr *section)
         move_to(layout, section, &grown->versions);
     else if (section->sh_type == SHT_STRTAB && address == elf_dynamic_value(image, DT_STRTAB, 0))
         move_to(layout, section, &grown->strings);
-    else if (section->sh_type == SHT_RELA && address == elf_dynamic_value(image, DT_RELA, 0))
+    else if (section->sh_type == image->class->relocations.section &&
+             address == elf_dynamic_value(image, image->class->relocations.table, 0))
         move_to(layout, section, &grown->relocations);
     else if (section->sh_type == SHT_HASH && grown->hash.size)
         move_to(layout, section, &grown->hash);
@@ -111,6 +112,19 @@ static void frames_append(const struct elf_layout *layout, struct buffer *tail,
     buffer_append(headers, &section, sizeof(section));
 }
 
+/* In the file's form; returns how many there are. */
+static size_t headers_append(const struct elf_class *class, struct buffer *tail,
+                             const struct buffer *headers)
+{
+    size_t count = headers->size / sizeof(Elf64_Shdr), size = elf_record_size(class, ELF_SECTION);
+    size_t at = buffer_append_zeros(tail, count * size);
+
+    for (size_t i = 0; i < count; i++)
+        elf_record_write(class, ELF_SECTION, headers->bytes + i * sizeof(Elf64_Shdr),
+                         tail->bytes + at + i * size);
+    return count;
+}
+
 void elf_sections_build(const struct elf_layout *layout, const struct function_list *functions,
                         struct buffer *tail, uint64_t tail_offset, Elf64_Ehdr *header)
 {
@@ -157,8 +171,7 @@ void elf_sections_build(const struct elf_layout *layout, const struct function_l
     buffer_append(tail, names.bytes, names.size);
     buffer_align(tail, 8, 0);
     header->e_shoff = tail_offset + tail->size;
-    header->e_shnum = (Elf64_Half)(headers.size / sizeof(Elf64_Shdr));
-    buffer_append(tail, headers.bytes, headers.size);
+    header->e_shnum = (Elf64_Half)headers_append(image->class, tail, &headers);
     free(headers.bytes);
     free(names.bytes);
 }

@@ -1,7 +1,5 @@
 #include "rewriter/elf/write/elf_segments.h"
 
-#include <string.h>
-
 #include "trace/image_manifest.h"
 
 static Elf64_Phdr segment(const struct elf_layout *layout, uint64_t address, uint64_t size,
@@ -42,10 +40,12 @@ static Elf64_Phdr segment_follow(const struct elf_layout *layout, Elf64_Phdr hea
     return header;
 }
 
-static uint8_t *put_headers(uint8_t *to, const Elf64_Phdr *headers, size_t count)
+static uint8_t *put_headers(const struct elf_class *class, uint8_t *to, const Elf64_Phdr *headers,
+                            size_t count)
 {
-    memcpy(to, headers, count * sizeof(*headers));
-    return to + count * sizeof(*headers);
+    for (size_t i = 0; i < count; i++, to += elf_record_size(class, ELF_SEGMENT))
+        elf_record_write(class, ELF_SEGMENT, &headers[i], to);
+    return to;
 }
 
 /* What the image had none of. */
@@ -59,7 +59,7 @@ static uint8_t *put_missing(const struct elf_layout *layout, uint8_t *to)
         if (elf_segment(layout->image, types[i]))
             continue;
         header = segment_follow(layout, header);
-        to = put_headers(to, &header, 1);
+        to = put_headers(layout->image->class, to, &header, 1);
     }
     return to;
 }
@@ -84,12 +84,12 @@ void elf_segments_build(const struct elf_layout *layout)
     for (size_t i = 0; i < image->segment_count; i++) {
         Elf64_Phdr header = segment_follow(layout, image->segments[i]);
 
-        to = put_headers(to, &header, 1);
+        to = put_headers(image->class, to, &header, 1);
         if (i != last)
             continue;
-        to = put_headers(to, added, ELF_NEW_SEGMENTS);
+        to = put_headers(image->class, to, added, ELF_NEW_SEGMENTS);
         if (layout->embedding)
-            to = put_headers(to, layout->embedding->loads, EMBEDDING_LOADS);
+            to = put_headers(image->class, to, layout->embedding->loads, EMBEDDING_LOADS);
     }
     if (layout->embedding)
         put_missing(layout, to);

@@ -168,11 +168,12 @@ static bool write_all(const struct elf_layout *layout, const struct function_lis
     bool is_written;
 
     header.e_phoff = elf_layout_offset(layout, layout->grown.headers.address);
-    header.e_phnum = (Elf64_Half)(layout->grown.headers.size / sizeof(Elf64_Phdr));
+    header.e_phnum =
+        (Elf64_Half)(layout->grown.headers.size / elf_record_size(image->class, ELF_SEGMENT));
     if (embedding)
         header.e_entry = elf_embedding_start(embedding);
     elf_sections_build(layout, functions, &tail, tail_offset, &header);
-    memcpy(image->bytes, &header, sizeof(header));
+    elf_record_write(image->class, ELF_HEADER, &header, image->bytes);
     is_written = output_file_write(output, 0, image->bytes, image->size, failure) &&
                  write_segment(layout, output, constant->address, &constant->bytes, failure) &&
                  write_segment(layout, output, stubs->address, &stubs->code, failure) &&
@@ -186,7 +187,8 @@ static bool write_all(const struct elf_layout *layout, const struct function_lis
 
 static bool check_size(const struct elf_image *image, uint64_t end, struct failure *failure)
 {
-    return end - image->base <= INT32_MAX - (64u << 20) ||
+    return (end - image->base <= INT32_MAX - (64u << 20) &&
+            end <= image->class->highest_address - (64u << 20)) ||
            fail(failure, image->path, "expected less than 2 GB of address space");
 }
 
