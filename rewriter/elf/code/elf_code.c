@@ -95,9 +95,9 @@ static struct return_slot unwind_slot_at(void *context, uint64_t address)
     slot.until = elf->cursor.next;
     if (row->return_rule != CFI_RETURN_AT_OFFSET)
         return slot;
-    if (row->cfa_register == CFI_RSP)
+    if (row->cfa_register == elf->class->unwind.stack_pointer)
         slot.base = RETURN_SLOT_RSP;
-    else if (row->cfa_register == CFI_RBP)
+    else if (row->cfa_register == elf->class->unwind.frame_pointer)
         slot.base = RETURN_SLOT_RBP;
     slot.offset = row->cfa_offset + row->return_offset;
     return slot;
@@ -206,21 +206,23 @@ static bool add_packed(void *context, uint64_t address)
 }
 
 /* What the unwind information says of a call to this address. */
-static enum patch_reason frame_reason(const struct eh_frame *frame, uint64_t address)
+static enum patch_reason frame_reason(const struct elf_code *elf, uint64_t address)
 {
-    const struct fde *fde = eh_frame_find(frame, address);
+    const struct fde *fde = eh_frame_find(&elf->frame, address);
+    int64_t word = elf->class->word;
     struct cfi_cursor cursor;
 
     if (!fde)
         return PATCH_UNDECIDED;
-    cfi_begin(&cursor, frame, fde);
+    cfi_begin(&cursor, &elf->frame, fde);
     cfi_seek(&cursor, address);
     if (cursor.cie->is_signal_frame)
         return PATCH_SIGNAL_FRAME;
     if (cursor.row.return_rule == CFI_RETURN_UNDEFINED)
         return PATCH_NO_RETURN_ADDRESS;
-    if (cursor.row.cfa_register != CFI_RSP || cursor.row.cfa_offset != 8 ||
-        cursor.row.return_rule != CFI_RETURN_AT_OFFSET || cursor.row.return_offset != -8)
+    if (cursor.row.cfa_register != elf->class->unwind.stack_pointer ||
+        cursor.row.cfa_offset != word || cursor.row.return_rule != CFI_RETURN_AT_OFFSET ||
+        cursor.row.return_offset != -word)
         return PATCH_FRAGMENT;
     return PATCH_UNDECIDED;
 }
@@ -231,7 +233,7 @@ static void mark_by_frame(struct elf_code *elf)
         struct function *function = &elf->functions.items[i];
 
         if (!function->reason)
-            function->reason = (uint8_t)frame_reason(&elf->frame, function->address);
+            function->reason = (uint8_t)frame_reason(elf, function->address);
     }
 }
 
@@ -298,7 +300,7 @@ static void mark_jumps_to_readers(struct elf_code *elf)
 
 static void read_ranges(struct elf_code *elf, const struct elf_image *image)
 {
-    *elf = (struct elf_code){.code.processor = &processor_x86_64};
+    *elf = (struct elf_code){.class = image->class, .code.processor = image->class->processor};
     if (!ranges_from_sections(elf, image))
         ranges_from_segments(elf, image);
 }

@@ -10,6 +10,7 @@
 #include "rewriter/elf/unwind/cfi.h"
 
 struct elf_code {
+    const struct elf_class *class; /* of the image */
     struct code code;
     struct code_map map;
     struct function_list functions; /* ascending, each with its reason or undecided */

@@ -82,7 +82,7 @@ static const struct elf_record_layout records_64[ELF_RECORDS] = {
 };
 
 const struct elf_class elf_class_x86_64 = {
-    .machine_name = "x86-64",
+    .processor = &processor_x86_64,
     .machine = EM_X86_64,
     .identity = ELFCLASS64,
     .word = 8,
@@ -95,7 +95,7 @@ const struct elf_class elf_class_x86_64 = {
 };
 
 const struct elf_class elf_class_i386 = {
-    .machine_name = "i386",
+    .processor = &processor_i386,
     .machine = EM_386,
     .identity = ELFCLASS32,
     .word = 4,

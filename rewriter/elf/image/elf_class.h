@@ -17,6 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "rewriter/code/processor.h"
+
 /* What an ELF file consists of. */
 enum elf_record {
     ELF_HEADER,
@@ -31,7 +33,7 @@ enum elf_record {
 struct elf_record_layout;
 
 struct elf_class {
-    const char *machine_name;
+    const struct processor *processor;
     uint16_t machine;         /* e_machine */
     uint8_t identity;         /* e_ident[EI_CLASS] */
     uint8_t word;             /* bytes of an address, and of what DT_RELR and DT_GNU_HASH consist of */

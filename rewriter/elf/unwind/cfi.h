@@ -4,8 +4,6 @@
 
 #include "rewriter/elf/unwind/eh_frame.h"
 
-#define CFI_RSP       7u
-#define CFI_RBP       6u
 #define CFI_NO_REG    0xffffu
 #define CFI_MAX_DEPTH 8 /* of DW_CFA_remember_state */
 

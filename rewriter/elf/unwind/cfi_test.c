@@ -7,6 +7,9 @@
 
 #include <cmocka.h>
 
+#define CFI_RSP 7u
+#define CFI_RBP 6u
+
 #define START 0x1000u
 
 /* The CIE that gcc and clang write: def_cfa rsp + 8; r16 at CFA - 8. */

@@ -52,6 +52,14 @@ static uint64_t pointer_value(struct dwarf_reader *reader, uint8_t encoding)
     }
 }
 
+/* What counts from somewhere may lie before it. */
+uint8_t dwarf_encoding(uint8_t encoding, size_t word)
+{
+    if (word == 8 || encoding & 0x0f)
+        return encoding;
+    return encoding | (encoding & 0xf0 ? DW_EH_PE_sdata4 : DW_EH_PE_udata4);
+}
+
 uint64_t dwarf_pointer(struct dwarf_reader *reader, uint8_t encoding, uint64_t address)
 {
     uint64_t value = pointer_value(reader, encoding);

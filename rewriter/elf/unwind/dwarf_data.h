@@ -56,7 +56,10 @@ enum {
     DW_EH_PE_omit = 0xff,
 };
 
-/* `address` is that of the pointer itself. What is relative to other bases sets is_short. */
+/* An encoding with another in place of DW_EH_PE_absptr, which has the `word` bytes of an address. */
+uint8_t dwarf_encoding(uint8_t encoding, size_t word);
+
+/* `address` is that of the pointer itself. An address has 8 bytes, see dwarf_encoding. What is relative to other bases sets is_short. */
 uint64_t dwarf_pointer(struct dwarf_reader *reader, uint8_t encoding, uint64_t address);
 
 #endif

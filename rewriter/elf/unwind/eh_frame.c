@@ -13,6 +13,7 @@
 struct extent {
     const uint8_t *bytes;
     uint64_t address, size;
+    size_t word;   /* bytes of an address in the image */
     bool is_exact; /* the section's size; else as much as the segment holds */
     bool is_fixed; /* the image is linked to a fixed address: pointers are what they say */
 };
@@ -21,7 +22,8 @@ static struct extent extent_find(const struct elf_image *image)
 {
     const Elf64_Phdr *segment = elf_segment(image, PT_GNU_EH_FRAME);
     const Elf64_Shdr *section = elf_section(image, ".eh_frame");
-    struct extent extent = {.is_fixed = image->header.e_type == ET_EXEC};
+    struct extent extent = {.word = image->class->word,
+                            .is_fixed = image->header.e_type == ET_EXEC};
 
     if (section && section->sh_type != SHT_NOBITS &&
         (extent.bytes = elf_at(image, section->sh_addr, section->sh_size))) {
@@ -34,7 +36,7 @@ static struct extent extent_find(const struct elf_image *image)
         const uint8_t *header = elf_at(image, segment->p_vaddr, segment->p_filesz);
         struct dwarf_reader reader = {header, header ? header + segment->p_filesz : NULL, !header};
         uint8_t version = (uint8_t)dwarf_fixed(&reader, 1);
-        uint8_t encoding = (uint8_t)dwarf_fixed(&reader, 1);
+        uint8_t encoding = dwarf_encoding((uint8_t)dwarf_fixed(&reader, 1), extent.word);
 
         dwarf_skip(&reader, 2);
         extent.address = dwarf_pointer(&reader, encoding, segment->p_vaddr + 4);
@@ -45,7 +47,7 @@ static struct extent extent_find(const struct elf_image *image)
     return extent;
 }
 
-static bool augmentation_read(struct cie *cie, const char *augmentation,
+static bool augmentation_read(struct cie *cie, size_t word, const char *augmentation,
                               struct dwarf_reader *reader)
 {
     struct dwarf_reader data;
@@ -65,13 +67,13 @@ static bool augmentation_read(struct cie *cie, const char *augmentation,
     for (; *augmentation; augmentation++) {
         switch (*augmentation) {
         case 'R':
-            cie->pointer_encoding = (uint8_t)dwarf_fixed(&data, 1);
+            cie->pointer_encoding = dwarf_encoding((uint8_t)dwarf_fixed(&data, 1), word);
             break;
         case 'P': /* its value is not needed: encode as if absolute */
-            dwarf_pointer(&data, dwarf_fixed(&data, 1) & 0x0f, 0);
+            dwarf_pointer(&data, dwarf_encoding(dwarf_fixed(&data, 1) & 0x0f, word), 0);
             break;
         case 'L':
-            cie->lsda_encoding = (uint8_t)dwarf_fixed(&data, 1);
+            cie->lsda_encoding = dwarf_encoding((uint8_t)dwarf_fixed(&data, 1), word);
             break;
         case 'S':
             cie->is_signal_frame = true;
@@ -96,7 +98,10 @@ static bool cie_read(struct cie *cie, const struct extent *extent, uint64_t offs
     if (reader.is_short || size > (uint64_t)(reader.end - reader.at) || size > CIE_LIMIT)
         return false;
     reader.end = reader.at + size;
-    *cie = (struct cie){.offset = offset, .lsda_encoding = DW_EH_PE_omit, .is_understood = true};
+    *cie = (struct cie){.offset = offset,
+                        .pointer_encoding = dwarf_encoding(DW_EH_PE_absptr, extent->word),
+                        .lsda_encoding = DW_EH_PE_omit,
+                        .is_understood = true};
     if (dwarf_fixed(&reader, 4) != 0)
         return false;
     version = (uint8_t)dwarf_fixed(&reader, 1);
@@ -108,7 +113,8 @@ static bool cie_read(struct cie *cie, const struct extent *extent, uint64_t offs
     cie->code_factor = dwarf_uleb(&reader);
     cie->data_factor = dwarf_sleb(&reader);
     cie->return_register = version == 1 ? dwarf_fixed(&reader, 1) : dwarf_uleb(&reader);
-    if (reader.is_short || !augmentation_read(cie, (const char *)augmentation, &reader))
+    if (reader.is_short ||
+        !augmentation_read(cie, extent->word, (const char *)augmentation, &reader))
         return false;
     cie->program = (struct cfi_program){reader.at, (size_t)(reader.end - reader.at)};
     return true;

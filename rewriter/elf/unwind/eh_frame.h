@@ -7,8 +7,8 @@
  *      FDE   ...
  *      0     end
  *
- * The instructions of a FDE make rows: from an address on, the CFA (the caller's rsp after the
- * call returned) is a register plus an offset, and the return address is kept at CFA - 8.
+ * The instructions of a FDE make rows: from an address on, the CFA (the caller's stack pointer after
+ * the call returned) is a register plus an offset, and the return address is kept right below it.
  */
 #ifndef UMBRA_REWRITER_EH_FRAME_H
 #define UMBRA_REWRITER_EH_FRAME_H
@@ -25,7 +25,7 @@ struct cie {
     uint64_t code_factor;
     int64_t data_factor;
     uint64_t return_register;
-    uint8_t pointer_encoding; /* DW_EH_PE_ */
+    uint8_t pointer_encoding; /* DW_EH_PE_, as dwarf_encoding gives it; the next, too */
     uint8_t lsda_encoding;    /* DW_EH_PE_omit: its FDEs have none */
     bool has_augmentation_data;
     bool is_signal_frame;

@@ -26,7 +26,8 @@ static bool head_read(struct lsda *lsda, const struct elf_image *image, uint64_t
 {
     const uint8_t *bytes = elf_at(image, address, room), *sites;
     struct dwarf_reader reader = {bytes, bytes + room, false};
-    uint8_t encoding = (uint8_t)dwarf_fixed(&reader, 1);
+    size_t word = image->class->word;
+    uint8_t encoding = dwarf_encoding((uint8_t)dwarf_fixed(&reader, 1), word);
     uint64_t size;
 
     lsda->pads = lsda->start;
@@ -35,12 +36,12 @@ static bool head_read(struct lsda *lsda, const struct elf_image *image, uint64_t
             return false; /* the loader changes it */
         lsda->pads = dwarf_pointer(&reader, encoding, address + 1);
     }
-    lsda->type_encoding = (uint8_t)dwarf_fixed(&reader, 1);
+    lsda->type_encoding = dwarf_encoding((uint8_t)dwarf_fixed(&reader, 1), word);
     if (lsda->type_encoding != DW_EH_PE_omit) {
         size = dwarf_uleb(&reader);
         lsda->types = address + (uint64_t)(reader.at - bytes) + size;
     }
-    lsda->site_encoding = (uint8_t)dwarf_fixed(&reader, 1);
+    lsda->site_encoding = dwarf_encoding((uint8_t)dwarf_fixed(&reader, 1), word);
     size = dwarf_uleb(&reader);
     sites = dwarf_skip(&reader, size);
     if (!sites || lsda->site_encoding & 0xf0)

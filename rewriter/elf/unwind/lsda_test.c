@@ -128,6 +128,23 @@ static void test_absolute_start_of_pads(void **state)
     free(sample.image.bytes);
 }
 
+/* Addresses, and numbers as wide as they are, have 4 bytes. */
+static void test_data_of_32_bits(void **state)
+{
+    static const char bytes[] = "\x00\x40\x10\x00\x00\xff\x00\x0d"
+                                "\x10\x00\x00\x00\x05\x00\x00\x00\x08\x00\x00\x00\x00";
+    struct sample sample;
+    struct lsda lsda;
+
+    (void)state;
+    sample_make(&sample, bytes, sizeof(bytes) - 1);
+    sample.image.class = &elf_class_i386;
+    sample.image.header.e_type = ET_EXEC;
+    assert_true(read(&lsda, &sample));
+    assert_site(&lsda, 0x10, 0x15, 0x48, 0);
+    free(sample.image.bytes);
+}
+
 static void test_actions_in_a_circle_end(void **state)
 {
     static const char bytes[] = "\xff\xff\x01\x04\x10\x05\x40\x01\x01\x7f";
@@ -231,6 +248,7 @@ int main(void)
         cmocka_unit_test(test_pads_in_another_fragment),
         cmocka_unit_test(test_fixed_numbers_and_empty_ranges),
         cmocka_unit_test(test_absolute_start_of_pads),
+        cmocka_unit_test(test_data_of_32_bits),
         cmocka_unit_test(test_actions_in_a_circle_end),
         cmocka_unit_test(test_malformed_data_is_refused),
         cmocka_unit_test(test_what_two_functions_share_is_refused),

@@ -5,7 +5,7 @@
  * where these went. Many stubs share one frame description, each beginning anew:
  *
  *      FDE      first stub ... end of the last of STUBS_PER_FRAME
- *               remember_state                      rsp + 8, as at any entry
+ *               remember_state                      rsp + 8, or esp + 4, as at any entry
  *      stub:    ...
  *      body:    push rbp
  *               advance; def_cfa_offset 16; offset rbp    <- copied
@@ -13,6 +13,8 @@
  *               advance; def_cfa_register rbp             <- copied
  *               jmp  back
  *      stub:    advance; restore_state; remember_state
+ *
+ * A stub that pushes, as that of i386 does, has rows for that in front of its body.
  *
  * The index (.eh_frame_hdr) is written anew, as unwinders look into one table: first the frame
  * descriptions of the original, where they are, then those of the stubs, which lie higher, then
@@ -36,41 +38,39 @@
 enum {
     CFA_REMEMBER_STATE = 0x0a,
     CFA_RESTORE_STATE = 0x0b,
+    CFA_DEF_CFA = 0x0c,
     CFA_DEF_CFA_OFFSET = 0x0e,
+    CFA_OFFSET = 0x80, /* and a register below it */
 };
 
-/* zR: pointers are 32-bit distances; CFA is rsp + 8, the return address lies at CFA - 8. */
-static const uint8_t common[] = {
-    20,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    1,
-    'z',
-    'R',
-    0,
-    1,
-    0x78,
-    16,
-    1,
-    DW_EH_PE_pcrel | DW_EH_PE_sdata4,
-    0x0c,
-    0x07,
-    0x08,
-    0x90,
-    0x01,
-    0,
-    0,
+/* Where the stack pointer moves in code of ours: how much lower it is than at the beginning, from
+   `at` bytes on. */
+struct stack_move {
+    uint8_t at, depth; /* depth: in words */
+};
+
+#define MOST_MOVES 6
+
+/* What a stub, and a call in it (stub.h), do to the stack. `at` 0 ends each list. */
+struct stub_stack {
+    const struct elf_class *class;
+    struct stack_move frame[MOST_MOVES + 1], call[MOST_MOVES + 1];
+};
+
+static const struct stub_stack stacks[] = {
+    {.class = &elf_class_x86_64,
+     .call = {{STUB_CALL_PUSHED, 1}, {STUB_CALL_SAVED, 2}, {STUB_CALL_LEAVING, 1}}},
+    {.class = &elf_class_i386,
+     .frame = {{1, 1}, {2, 2}, {7, 3}, {8, 2}, {30, 1}, {31, 0}},
+     .call = {{6, 1}, {7, 2}, {22, 1}}},
 };
 
 struct frame {
+    const struct elf_class *class;
+    const struct stub_stack *stack;
     struct elf_new_segment *segment;
     struct buffer *to; /* its bytes */
-    size_t cie;        /* offset of `common` */
+    size_t cie;        /* offset of the CIE */
     size_t start;      /* of the FDE */
     uint64_t address;  /* up to which rows are written */
     bool is_dirty;     /* the last row is not that of an entry */
@@ -116,21 +116,25 @@ static void put_cfa_offset(struct frame *frame, uint64_t address, uint64_t offse
     frame->is_dirty = true;
 }
 
+/* What begins at `address`, where the CFA is the stack pointer plus `offset`. */
+static void put_moves(struct frame *frame, const struct stack_move *moves, uint64_t address,
+                      uint64_t offset)
+{
+    for (; moves->at; moves++)
+        put_cfa_offset(frame, address + moves->at,
+                       offset + (uint64_t)moves->depth * frame->class->word);
+}
+
 /* A displaced call moves the stack pointer before it leaves: see stub.h. */
 static void call_rows(struct frame *frame, const struct eh_frame *source, const struct fde *fde,
                       uint64_t original, uint64_t call)
 {
     struct cfi_cursor cursor;
-    uint64_t offset;
 
     cfi_begin(&cursor, source, fde);
     cfi_seek(&cursor, original);
-    if (cursor.row.cfa_register != CFI_RSP)
-        return;
-    offset = (uint64_t)cursor.row.cfa_offset;
-    put_cfa_offset(frame, call + STUB_CALL_PUSHED, offset + 8);
-    put_cfa_offset(frame, call + STUB_CALL_SAVED, offset + 16);
-    put_cfa_offset(frame, call + STUB_CALL_LEAVING, offset + 8);
+    if (cursor.row.cfa_register == frame->class->unwind.stack_pointer)
+        put_moves(frame, frame->stack->call, call, (uint64_t)cursor.row.cfa_offset);
 }
 
 static void stub_rows(struct frame *frame, const struct eh_frame *source,
@@ -145,7 +149,8 @@ static void stub_rows(struct frame *frame, const struct eh_frame *source,
     if (!fde)
         return;
     cie = &source->cies[fde->cie];
-    if (cie->code_factor != 1 || cie->data_factor != -8 || cie->return_register != 16)
+    if (cie->code_factor != 1 || cie->data_factor != -(int64_t)frame->class->word ||
+        cie->return_register != frame->class->unwind.return_address)
         return;
     copy_rows(frame, cie, fde, function, moves, limit, body);
     if (moves->has_call)
@@ -176,7 +181,7 @@ static void lock_rows(struct frame *frame, const struct elf_code *elf, uint64_t 
             continue;
         cfi_begin(&cursor, &elf->frame, fde);
         cfi_seek(&cursor, elf->locks.items[i]);
-        if (cursor.row.cfa_register == CFI_RSP)
+        if (cursor.row.cfa_register == frame->class->unwind.stack_pointer)
             put_cfa_offset(frame, stub, (uint64_t)cursor.row.cfa_offset);
     }
 }
@@ -229,6 +234,8 @@ static size_t frames_append(struct frame *frame, const struct elf_unwind_source 
         } else {
             frame_clean(frame, base + function->stub);
         }
+        put_moves(frame, frame->stack->frame, base + function->stub, frame->class->word);
+        frame->is_dirty = false; /* the body begins as the stub does */
         stub_rows(frame, &elf->frame, function, &source->moves[i], base + function->body);
     }
     if (frames) {
@@ -268,17 +275,48 @@ static void index_append(struct elf_unwind *unwind, struct elf_new_segment *segm
     unwind->index = (struct elf_span){here, elf_new_segment_end(segment) - here};
 }
 
+static struct frame frame_of(const struct elf_class *class, struct elf_new_segment *segment)
+{
+    struct frame frame = {.class = class, .stack = stacks, .segment = segment};
+
+    while (frame.stack->class != class)
+        frame.stack++;
+    frame.to = &segment->bytes;
+    frame.cie = buffer_align(frame.to, 8, 0);
+    return frame;
+}
+
+/* The CIE. zR: pointers are 32-bit distances. The CFA is a word above the stack pointer, and the
+   return address lies a word below it. */
+static void put_common(struct frame *frame)
+{
+    static const uint8_t head[] = {20, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 0, 1};
+    const struct elf_class *class = frame->class;
+
+    buffer_append(frame->to, head, sizeof(head));
+    dwarf_put8(frame->to, (uint8_t)(0x80 - class->word)); /* the data factor: negative */
+    dwarf_put8(frame->to, (uint8_t) class->unwind.return_address);
+    dwarf_put8(frame->to, 1); /* size of augmentation data */
+    dwarf_put8(frame->to, DW_EH_PE_pcrel | DW_EH_PE_sdata4);
+    dwarf_put8(frame->to, CFA_DEF_CFA);
+    dwarf_put_uleb(frame->to, class->unwind.stack_pointer);
+    dwarf_put_uleb(frame->to, class->word);
+    dwarf_put8(frame->to, (uint8_t)(CFA_OFFSET | class->unwind.return_address));
+    dwarf_put_uleb(frame->to, 1);
+    buffer_append_zeros(frame->to, 2); /* DW_CFA_nop */
+}
+
 /* .eh_frame of what is new, then the index of all. */
 static void frames_build(struct elf_unwind *unwind, struct elf_new_segment *segment,
                          const struct elf_unwind_source *source, struct elf_copy_frames *copied)
 {
     struct buffer *to = &segment->bytes;
-    struct frame frame = {.segment = segment, .to = to, .cie = buffer_align(to, 8, 0)};
+    struct frame frame = frame_of(source->image->class, segment);
     uint64_t original = source->elf->frame.address;
     size_t count, stubs = source->elf->functions.count / STUBS_PER_FRAME + 1;
     struct elf_frame_entry *entries = memory_zeroed(stubs + copied->count, sizeof(*entries));
 
-    buffer_append(to, common, sizeof(common));
+    put_common(&frame);
     count = frames_append(&frame, source, entries);
     elf_copy_frames_append(copied, to, segment->address, entries + count);
     dwarf_put32(to, 0); /* end */
