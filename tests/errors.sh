@@ -43,8 +43,8 @@ echo hello >text
 head -c 40 fib >header
 head -c 3000 fib >truncated
 head -c $(($(stat -c %s fib) - 200)) fib >without_end
-printf '\177ELF\1\1\1\0\0\0\0\0\0\0\0\0\2\0\3\0\1\0\0\0' >i386
-head -c 4000 /dev/zero >>i386
+printf '\177ELF\1\1\1\0\0\0\0\0\0\0\0\0\2\0\050\0\1\0\0\0' >arm
+head -c 4000 /dev/zero >>arm
 cp fib aarch64
 printf '\267\0' | dd of=aarch64 bs=1 seek=18 conv=notrunc status=none # e_machine
 # Go's mark: a note of type 4 by "Go", or the table of its functions, by its section's name or by
@@ -74,7 +74,7 @@ refused 1 'source.c.*ELF' instrument source.c -o out
 refused 1 'header' instrument header -o out
 refused 1 'truncated' instrument truncated -o out
 refused 1 'without_end' instrument without_end -o out
-refused 1 'i386' instrument i386 -o out
+refused 1 'for arm' instrument arm -o out
 refused 1 'aarch64' instrument aarch64 -o out
 refused 1 'object.o.*(object|relocatable)' instrument object.o -o out
 refused 1 'go_note.*Go program.*stacks' instrument go_note -o out

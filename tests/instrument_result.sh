@@ -36,7 +36,7 @@ unmatched=--exclude=no?ne unmatched=--time=nil" \
 tells 0 "outcome=nothing-to-hook reason=filter text=the filter leaves no function to hook found=$found hooked=0 \
 copied=0 unsafe=0" hello -o out --overwrite --exclude='*'
 tells 0 'outcome=listed reason= text= unmatched=--include=none' hello --list --include=none
-tells 1 'outcome=refused reason=no-image text=expected an ELF program or library for x86-64, found another kind of file' \
+tells 1 'outcome=refused reason=no-image text=expected an ELF program or library for x86-64 or i386, found another kind of file' \
     hello.c -o new
 tells 1 'outcome=refused reason=instrumented text=expected an original image, found one that is already instrumented' \
     out -o new

@@ -24,10 +24,11 @@ elf()
     printf "\\177ELF\\$1\\1\\1\\0\\0\\0\\0\\0\\0\\0\\0\\0\\$2\\0\\$3\\0\\1\\0\\0\\0"
     head -c 4000 /dev/zero
 }
+elf 1 2 50 >arm
 elf 1 2 3 >i386
 elf 2 2 267 >aarch64
 elf 2 4 76 >core
-chmod 755 empty script.py cut i386 aarch64 core hello.o
+chmod 755 empty script.py cut arm i386 aarch64 core hello.o
 cp hello noexec
 chmod 644 noexec
 cp hello unreadable
@@ -177,9 +178,9 @@ cat >table <<'END'
 2|instrument: unknown: expected --how=copy, prologue or auto|instrument --how=unknown hello -o out
 1|instrument: nosuch: cannot read it: No such file|instrument nosuch -o out
 1|instrument: empty: expected an ELF image, found an empty file|instrument empty -o out
-1|instrument: text: expected an ELF program or library for x86-64, found another kind|instrument text -o out
+1|instrument: text: expected an ELF program or library for x86-64 or i386, found another kind|instrument text -o out
 1|instrument: script.py: expected an ELF .* found a script; instrument its interpreter|instrument script.py -o out
-1|instrument: i386: expected an ELF .* for x86-64, found one for i386|instrument i386 -o out
+1|instrument: arm: expected an ELF .* for x86-64 or i386, found one for arm|instrument arm -o out
 1|instrument: hello.o: expected an ELF .* found a relocatable object; link it first|instrument hello.o -o out
 1|instrument: core: expected an ELF .* found a core dump|instrument core -o out
 1|instrument: cut: truncated: program header|instrument cut -o out

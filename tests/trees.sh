@@ -22,8 +22,8 @@ head -c 3000 native/fib >tree/bin/truncated
 gcc -c -x c -o tree/lib/object.o "$TESTS/../samples/fib.c"
 echo '#!/bin/sh' >tree/bin/script
 : >tree/empty/nothing
-printf '\x7fELF\x01\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\x03\0' >tree/bin/i386
-head -c 100 /dev/zero >>tree/bin/i386
+printf '\x7fELF\x01\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\x28\0' >tree/bin/arm
+head -c 100 /dev/zero >>tree/bin/arm
 mkfifo tree/pipe
 chmod 0750 "tree/bin/an fib"
 chmod 0640 tree/bin/script
@@ -39,7 +39,7 @@ contains said '1 for another machine'
 equal "reasons" "$(wc -l <error)" 6
 contains error 'fib.go: .*Go program.*; copied as it is'
 contains error 'bin/fib: .*already instrumented'
-contains error 'i386: .*i386'
+contains error 'bin/arm: .*for arm'
 contains error 'truncated: truncated'
 contains error 'libhooks.so: .*agent'
 contains error 'pipe: .*left out'
@@ -51,7 +51,7 @@ listing()
 }
 diff <(listing tree) <(listing new)
 [[ "new/bin/an fib" -ef new/bin/fib.too ]] || fail "a hard link was lost"
-for file in bin/fib.go bin/fib bin/truncated bin/script bin/i386 lib/object.o lib/libhooks.so; do
+for file in bin/fib.go bin/fib bin/truncated bin/script bin/arm lib/object.o lib/libhooks.so; do
     cmp "tree/$file" "new/$file"
 done
 instrument --verify "new/bin/an fib" >/dev/null

@@ -109,6 +109,7 @@
    image with an agent that expects other stubs. */
 #define IMAGE_HOOK_SYMBOL "umbra_enter_13"
 #define IMAGE_AGENT_NAME  "libhooks.so"
+#define IMAGE_AGENT_NAME_I386 "libhooks32.so"
 #define IMAGE_PE_AGENT_NAME                                                                        \
     "hooks.dll" /* exports IMAGE_HOOK_SYMBOL; its import slot is entry_hook */
 #define IMAGE_PE_STUBS    ".umbrax"

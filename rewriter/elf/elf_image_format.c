@@ -52,6 +52,24 @@ static bool require_fit(const struct image *image, struct failure *failure)
     return elf_image_require_supported(&elf->image, failure);
 }
 
+/* The agent of i386 cannot be embedded, and code that the loader changes cannot be moved. */
+static bool require_fit32(const struct image *image, struct failure *failure)
+{
+    const struct elf *elf = image->own;
+    const struct elf_image *own = &elf->image;
+
+    if (!require_fit(image, failure))
+        return false;
+    if (elf_image_is_static(own))
+        return fail(failure, own->path,
+                    "expected a dynamically linked program for i386, found a static one");
+    if (elf_dynamic(own, DT_TEXTREL) || elf_dynamic_value(own, DT_FLAGS, 0) & DF_TEXTREL)
+        return fail(failure, own->path,
+                    "expected code that the loader does not change, found relocations in it "
+                    "(DT_TEXTREL); build it with -fPIC");
+    return true;
+}
+
 /* A static executable's. */
 static bool is_agent_inside(const struct image *image)
 {
@@ -216,5 +234,20 @@ const struct image_format image_format_elf = {
     .visit_names = visit_names,
     .plan_pointers = plan_pointers,
     .copy_source = copy_source,
+    .write = write_image,
+};
+
+const struct image_format image_format_elf32 = {
+    .agent = &agent_elf32,
+    .kind = elf_kind,
+    .open = open_image,
+    .close = close_image,
+    .require_fit = require_fit32,
+    .find_functions = find_functions,
+    .find_names = find_names,
+    .read_debug_names = read_debug_names,
+    .module_name = module_name,
+    .visit_names = visit_names,
+    .plan_pointers = plan_pointers,
     .write = write_image,
 };

@@ -4,6 +4,7 @@
 
 #include "rewriter/format/image_format.h"
 
-extern const struct image_format image_format_elf;
+extern const struct image_format image_format_elf;   /* of x86-64 */
+extern const struct image_format image_format_elf32; /* of i386: prologues are hooked, bodies are not copied */
 
 #endif

@@ -15,9 +15,10 @@ static bool can_copy(const struct image *image, const struct rewrite_options *op
             failure, image->input->path,
             "--count: blocks and instructions are counted in copies; leave --how=prologue out");
     if (!format->copy_source || (format->is_agent_inside && format->is_agent_inside(image)))
-        return fail(failure, image->input->path,
-                    "--count: expected an ELF file that the dynamic linker loads, as blocks and "
-                    "instructions are counted in copies of functions");
+        return fail(
+            failure, image->input->path,
+            "--count: expected an ELF file for x86-64 that the dynamic linker loads, as blocks "
+            "and instructions are counted in copies of functions");
     if (options->counts_instructions && !(format->has_cells && format->has_cells(image)))
         return fail(failure, image->input->path,
                     "--count=instructions: expected a file for glibc, whose threads have room for "
@@ -25,7 +26,7 @@ static bool can_copy(const struct image *image, const struct rewrite_options *op
     return true;
 }
 
-/* What no format but ELF has yet is refused if it was asked for by name. */
+/* What no format but ELF of x86-64 has yet is refused if it was asked for by name. */
 static bool plan_copies(const struct image *image, const struct rewrite_options *options,
                         const struct patch_plan *plan, struct copy_plan *copies,
                         struct failure *failure)
@@ -44,7 +45,7 @@ static bool plan_copies(const struct image *image, const struct rewrite_options 
         return true;
     if (!format->copy_source)
         return fail(failure, image->input->path,
-                    "--how=copy: bodies are copied in ELF files only; leave it out");
+                    "--how=copy: bodies are copied in ELF files for x86-64 only; leave it out");
     format->copy_source(image, &source);
     copies->is_poisoned = options->poison;
     copies->marks_blocks = options->marks_blocks;

@@ -1,12 +1,15 @@
 #include "rewriter/tool/image_formats.h"
 
 #include "rewriter/elf/elf_image_format.h"
+#include "rewriter/elf/image/elf_class.h"
 #include "rewriter/pe/pe_image.h"
 #include "rewriter/pe/pe_image_format.h"
 
 const struct image_format *image_format_of(const uint8_t *bytes, size_t size)
 {
-    return pe_is_pe(bytes, size) ? &image_format_pe : &image_format_elf;
+    if (pe_is_pe(bytes, size))
+        return &image_format_pe;
+    return elf_class_of(bytes, size) == &elf_class_i386 ? &image_format_elf32 : &image_format_elf;
 }
 
 bool image_open(struct image *image, const struct input_file *input, struct failure *failure)

@@ -154,7 +154,7 @@ static bool rewrite_opened(struct image *image, struct input_file *input,
         return because(result, refusal_unfit(input));
     if (options->away && !image->format->can_be_away) {
         result->reason = REASON_UNSUPPORTED;
-        return fail(failure, input->path, "--away: expected an ELF file, found another");
+        return fail(failure, input->path, "--away: expected an ELF file for x86-64, found another");
     }
     if (!agent_find(&agent, options->agent, image->format->agent, failure) ||
         !bundle(image, options, &agent, failure))

@@ -25,8 +25,8 @@ static const char *const returns_twice[] = {"setjmp",
                                             NULL};
 
 static const char *const unwinder_prefixes[] = {
-    "_Unwind_", "__register_frame", "__deregister_frame", "__unw_",
-    "unw_",     "_ULx86_64_",       "_Ux86_64_",          NULL};
+    "_Unwind_", "__register_frame", "__deregister_frame", "__unw_", "unw_", "_ULx86_", "_Ux86_",
+    NULL};
 
 /* Compiler's own entry hooks and stack switches: they work on their caller's return address. */
 static const char *const callers_frame[] = {

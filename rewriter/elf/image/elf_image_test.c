@@ -166,9 +166,13 @@ static void test_what_is_refused_is_named(void **state)
     memcpy(&header, seed.bytes, sizeof(header));
     header.e_machine = EM_AARCH64;
     refused(bytes, sizeof(header), "aarch64");
-    header.e_machine = EM_386;
+    header.e_machine = EM_X86_64;
     header.e_ident[EI_CLASS] = ELFCLASS32;
-    refused(bytes, sizeof(header), "i386");
+    refused(bytes, sizeof(header), "x32");
+    header.e_machine = EM_386;
+    refused(bytes, sizeof(Elf32_Ehdr) - 1, "truncated");
+    header.e_ident[EI_CLASS] = ELFCLASS64;
+    refused(bytes, sizeof(header), "i386 with 64-bit addresses");
     memcpy(&header, seed.bytes, sizeof(header));
     header.e_type = ET_REL;
     refused(bytes, sizeof(header), "relocatable object");
@@ -179,6 +183,7 @@ static void test_what_is_refused_is_named(void **state)
 /* Changes the first program header of a type in a copy of the seed, and reads that. */
 static bool read_changed(uint32_t type, void (*change)(Elf64_Phdr *segment))
 {
+    const struct elf_class *class = elf_class_of(seed.bytes, seed.size);
     uint8_t *copy = malloc(seed.size);
     Elf64_Ehdr header;
     Elf64_Phdr segment;
@@ -186,15 +191,15 @@ static bool read_changed(uint32_t type, void (*change)(Elf64_Phdr *segment))
 
     assert_non_null(copy);
     memcpy(copy, seed.bytes, seed.size);
-    memcpy(&header, copy, sizeof(header));
+    elf_record_read(class, ELF_HEADER, &header, copy);
     for (size_t i = 0; i < header.e_phnum; i++) {
-        uint8_t *at = copy + header.e_phoff + i * sizeof(segment);
+        uint8_t *at = copy + header.e_phoff + i * elf_record_size(class, ELF_SEGMENT);
 
-        memcpy(&segment, at, sizeof(segment));
+        elf_record_read(class, ELF_SEGMENT, &segment, at);
         if (segment.p_type != type)
             continue;
         change(&segment);
-        memcpy(at, &segment, sizeof(segment));
+        elf_record_write(class, ELF_SEGMENT, &segment, at);
         is_read = read_all(copy, seed.size);
         break;
     }
@@ -217,12 +222,16 @@ static void test_an_empty_dynamic_section_is_refused(void **state)
 
 static void test_too_many_program_headers_are_refused(void **state)
 {
+    const struct elf_class *class = elf_class_of(seed.bytes, seed.size);
     Elf64_Ehdr header;
+    uint8_t bytes[sizeof(header)];
 
     (void)state;
-    memcpy(&header, seed.bytes, sizeof(header));
+    elf_record_read(class, ELF_HEADER, &header, seed.bytes);
     header.e_phnum = 2000;
-    refused((char *)&header, sizeof(header), "expected up to 1024 program headers, found 2000");
+    elf_record_write(class, ELF_HEADER, &header, bytes);
+    refused((char *)bytes, elf_record_size(class, ELF_HEADER),
+            "expected up to 1024 program headers, found 2000");
 }
 
 int main(int count, char **arguments)

@@ -21,7 +21,15 @@ static bool is_agent(const struct elf_image *image)
     const Elf64_Dyn *entry = elf_dynamic(image, DT_SONAME);
     const char *name = entry ? elf_dynamic_string(image, entry->d_un.d_val) : NULL;
 
-    return name && strcmp(name, IMAGE_AGENT_NAME) == 0;
+    return name &&
+           (strcmp(name, IMAGE_AGENT_NAME) == 0 || strcmp(name, IMAGE_AGENT_NAME_I386) == 0);
+}
+
+/* Also of a file that is cut off. */
+static bool is_ours(uint16_t machine, uint8_t identity)
+{
+    return (machine == elf_class_x86_64.machine && identity == elf_class_x86_64.identity) ||
+           (machine == elf_class_i386.machine && identity == elf_class_i386.identity);
 }
 
 enum image_kind elf_kind(uint8_t *bytes, size_t size)
@@ -37,8 +45,7 @@ enum image_kind elf_kind(uint8_t *bytes, size_t size)
     type = header_half(bytes, offsetof(Elf64_Ehdr, e_type));
     if (type != ET_EXEC && type != ET_DYN)
         return IMAGE_KIND_OTHER;
-    if (header_half(bytes, offsetof(Elf64_Ehdr, e_machine)) != EM_X86_64 ||
-        bytes[EI_CLASS] != ELFCLASS64)
+    if (!is_ours(header_half(bytes, offsetof(Elf64_Ehdr, e_machine)), bytes[EI_CLASS]))
         return IMAGE_KIND_MACHINE;
     if (!elf_image_read(&image, "", bytes, size, &ignored))
         return IMAGE_KIND_MALFORMED;

@@ -4,25 +4,17 @@
 #include <stdio.h>
 #include <string.h>
 
-#define WANTED "an ELF program or library for x86-64"
+#include "rewriter/elf/image/elf_class.h"
+
+#define WANTED "an ELF program or library for x86-64 or i386"
 
 static const struct {
     uint16_t machine;
     const char *name;
 } machines[] = {
-    {EM_386, "i386"},
-    {EM_AARCH64, "aarch64"},
-    {EM_ARM, "arm"},
-    {EM_RISCV, "riscv"},
-    {EM_PPC64, "ppc64"},
-    {EM_PPC, "ppc"},
-    {EM_S390, "s390x"},
-    {EM_MIPS, "mips"},
-    {EM_SPARCV9, "sparc"},
-    {EM_68K, "m68k"},
-    {EM_BPF, "bpf"},
-    {EM_IA_64, "ia64"},
-    {EM_LOONGARCH, "loongarch"},
+    {EM_AARCH64, "aarch64"}, {EM_ARM, "arm"},    {EM_RISCV, "riscv"}, {EM_PPC64, "ppc64"},
+    {EM_PPC, "ppc"},         {EM_S390, "s390x"}, {EM_MIPS, "mips"},   {EM_SPARCV9, "sparc"},
+    {EM_68K, "m68k"},        {EM_BPF, "bpf"},    {EM_IA_64, "ia64"},  {EM_LOONGARCH, "loongarch"},
 };
 
 static const char *machine_name(uint16_t machine, char *room, size_t size)
@@ -63,6 +55,7 @@ bool elf_machine_accept(const char *path, const uint8_t *bytes, size_t size,
                         struct failure *failure)
 {
     Elf64_Ehdr header;
+    bool is_64_bit;
     char room[32];
 
     if (size < EI_NIDENT || memcmp(bytes, ELFMAG, SELFMAG) != 0)
@@ -72,12 +65,14 @@ bool elf_machine_accept(const char *path, const uint8_t *bytes, size_t size,
     memcpy(&header, bytes, sizeof(header) < size ? sizeof(header) : size);
     if (bytes[EI_DATA] == ELFDATA2MSB)
         header.e_machine = (uint16_t)(header.e_machine << 8 | header.e_machine >> 8);
-    if (header.e_machine != EM_X86_64)
+    if (header.e_machine != EM_X86_64 && header.e_machine != EM_386)
         return fail(failure, path, "expected " WANTED ", found one for %s",
                     machine_name(header.e_machine, room, sizeof(room)));
-    if (bytes[EI_CLASS] != ELFCLASS64 || bytes[EI_DATA] != ELFDATA2LSB)
-        return fail(failure, path, "expected " WANTED ", found one with 32-bit addresses (x32)");
-    if (size < sizeof(header))
+    is_64_bit = header.e_machine == EM_X86_64;
+    if (bytes[EI_CLASS] != (is_64_bit ? ELFCLASS64 : ELFCLASS32) || bytes[EI_DATA] != ELFDATA2LSB)
+        return fail(failure, path, "expected " WANTED ", found one %s",
+                    is_64_bit ? "with 32-bit addresses (x32)" : "for i386 with 64-bit addresses");
+    if (!elf_class_of(bytes, size))
         return fail(failure, path, "truncated: the file ends in its ELF header");
     return kind_accept(path, header.e_type, failure);
 }

@@ -1,4 +1,4 @@
-/* Which files are ours to rewrite: 64-bit little-endian ELF for x86-64, program or library. */
+/* Which files are ours to rewrite: ELF of a class that elf_class.h has, program or library. */
 #ifndef UMBRA_REWRITER_ELF_MACHINE_H
 #define UMBRA_REWRITER_ELF_MACHINE_H
 
