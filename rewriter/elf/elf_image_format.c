@@ -239,6 +239,7 @@ const struct image_format image_format_elf = {
 
 const struct image_format image_format_elf32 = {
     .agent = &agent_elf32,
+    .processor = &processor_i386,
     .kind = elf_kind,
     .open = open_image,
     .close = close_image,

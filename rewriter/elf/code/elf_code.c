@@ -178,6 +178,7 @@ static void add_entries(struct elf_code *elf, const struct elf_image *image)
         Elf64_Rela relocation = elf_relocation(relocations, i);
         uint64_t target = (uint64_t)relocation.r_addend;
 
+        code_map_add_relocated(&elf->map, &elf->code, relocation.r_offset);
         if (ELF64_R_TYPE(relocation.r_info) == image->class->relocations.irelative)
             add_entry(elf, target);
         if (ELF64_R_TYPE(relocation.r_info) != image->class->relocations.relative)
@@ -316,6 +317,21 @@ static void add_named(struct elf_code *elf, const struct elf_image *image)
     add_symbols(elf, elf_dynamic_symbols(image), strings);
 }
 
+/* Where _GLOBAL_OFFSET_TABLE_ is: what the linker says of it, if it has a PLT, or where it puts it.
+ */
+static uint64_t find_got(const struct elf_image *image)
+{
+    static const char *const names[] = {".got.plt", ".got"};
+    uint64_t address = elf_dynamic_value(image, DT_PLTGOT, 0);
+
+    for (size_t i = 0; !address && i < sizeof(names) / sizeof(*names); i++) {
+        const Elf64_Shdr *section = elf_section(image, names[i]);
+
+        address = section ? section->sh_addr : 0;
+    }
+    return address;
+}
+
 void elf_names_read(struct elf_code *elf, const struct elf_image *image)
 {
     read_ranges(elf, image);
@@ -330,6 +346,8 @@ void elf_code_read(struct elf_code *elf, const struct elf_image *image,
     if (elf->code.range_count == 0)
         return;
     elf->code.has_absolute_code = image->header.e_type == ET_EXEC;
+    if (image->class->counts_from_got)
+        elf->code.got = find_got(image);
     elf->code.unwind = (struct code_unwind){elf, unwind_begin, unwind_slot_at};
     code_map_init(&elf->map, &elf->code);
     eh_frame_read(&elf->frame, image);

@@ -102,6 +102,7 @@ const struct elf_class elf_class_i386 = {
     .highest_address = UINT32_MAX,
     .records = records_32,
     .has_addends = false,
+    .counts_from_got = true,
     .relocations = {DT_REL, DT_RELSZ, DT_RELENT, DT_RELCOUNT, SHT_REL, R_386_RELATIVE,
                     R_386_IRELATIVE, R_386_GLOB_DAT, R_386_JMP_SLOT, R_386_COPY},
     .unwind = {.stack_pointer = 4, .frame_pointer = 5, .return_address = 8},

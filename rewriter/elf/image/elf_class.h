@@ -40,6 +40,7 @@ struct elf_class {
     uint64_t highest_address; /* where a segment may end */
     const struct elf_record_layout *records;
     bool has_addends; /* relocations hold theirs; else it is in the word that they relocate */
+    bool counts_from_got; /* code has distances from the global offset table, not from itself */
     struct {
         int64_t table, size, entry_size, relative_count; /* tags of the dynamic section */
         uint32_t section;                                /* SHT_RELA or SHT_REL */

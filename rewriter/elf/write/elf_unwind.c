@@ -30,6 +30,7 @@
 #include "rewriter/elf/unwind/cfi.h"
 #include "rewriter/elf/unwind/dwarf_write.h"
 #include "rewriter/elf/write/elf_memory_lock_stubs.h"
+#include "rewriter/patch/stub_kind.h"
 #include "support/memory.h"
 
 #define STUBS_PER_FRAME  64
@@ -43,31 +44,9 @@ enum {
     CFA_OFFSET = 0x80, /* and a register below it */
 };
 
-/* Where the stack pointer moves in code of ours: how much lower it is than at the beginning, from
-   `at` bytes on. */
-struct stack_move {
-    uint8_t at, depth; /* depth: in words */
-};
-
-#define MOST_MOVES 6
-
-/* What a stub, and a call in it (stub.h), do to the stack. `at` 0 ends each list. */
-struct stub_stack {
-    const struct elf_class *class;
-    struct stack_move frame[MOST_MOVES + 1], call[MOST_MOVES + 1];
-};
-
-static const struct stub_stack stacks[] = {
-    {.class = &elf_class_x86_64,
-     .call = {{STUB_CALL_PUSHED, 1}, {STUB_CALL_SAVED, 2}, {STUB_CALL_LEAVING, 1}}},
-    {.class = &elf_class_i386,
-     .frame = {{1, 1}, {2, 2}, {7, 3}, {8, 2}, {30, 1}, {31, 0}},
-     .call = {{6, 1}, {7, 2}, {22, 1}}},
-};
-
 struct frame {
     const struct elf_class *class;
-    const struct stub_stack *stack;
+    const struct stub_kind *stubs;
     struct elf_new_segment *segment;
     struct buffer *to; /* its bytes */
     size_t cie;        /* offset of the CIE */
@@ -117,12 +96,11 @@ static void put_cfa_offset(struct frame *frame, uint64_t address, uint64_t offse
 }
 
 /* What begins at `address`, where the CFA is the stack pointer plus `offset`. */
-static void put_moves(struct frame *frame, const struct stack_move *moves, uint64_t address,
-                      uint64_t offset)
+static void put_rows(struct frame *frame, const struct stub_row rows[STUB_ROWS], uint64_t address,
+                     uint64_t offset)
 {
-    for (; moves->at; moves++)
-        put_cfa_offset(frame, address + moves->at,
-                       offset + (uint64_t)moves->depth * frame->class->word);
+    for (size_t i = 0; i < STUB_ROWS && rows[i].at; i++)
+        put_cfa_offset(frame, address + rows[i].at, offset + rows[i].lower);
 }
 
 /* A displaced call moves the stack pointer before it leaves: see stub.h. */
@@ -134,7 +112,7 @@ static void call_rows(struct frame *frame, const struct eh_frame *source, const 
     cfi_begin(&cursor, source, fde);
     cfi_seek(&cursor, original);
     if (cursor.row.cfa_register == frame->class->unwind.stack_pointer)
-        put_moves(frame, frame->stack->call, call, (uint64_t)cursor.row.cfa_offset);
+        put_rows(frame, frame->stubs->call_rows, call, (uint64_t)cursor.row.cfa_offset);
 }
 
 static void stub_rows(struct frame *frame, const struct eh_frame *source,
@@ -234,7 +212,7 @@ static size_t frames_append(struct frame *frame, const struct elf_unwind_source 
         } else {
             frame_clean(frame, base + function->stub);
         }
-        put_moves(frame, frame->stack->frame, base + function->stub, frame->class->word);
+        put_rows(frame, frame->stubs->frame_rows, base + function->stub, frame->class->word);
         frame->is_dirty = false; /* the body begins as the stub does */
         stub_rows(frame, &elf->frame, function, &source->moves[i], base + function->body);
     }
@@ -277,13 +255,13 @@ static void index_append(struct elf_unwind *unwind, struct elf_new_segment *segm
 
 static struct frame frame_of(const struct elf_class *class, struct elf_new_segment *segment)
 {
-    struct frame frame = {.class = class, .stack = stacks, .segment = segment};
-
-    while (frame.stack->class != class)
-        frame.stack++;
-    frame.to = &segment->bytes;
-    frame.cie = buffer_align(frame.to, 8, 0);
-    return frame;
+    return (struct frame){
+        .class = class,
+        .stubs = stub_kind_of(class->processor),
+        .segment = segment,
+        .to = &segment->bytes,
+        .cie = buffer_align(&segment->bytes, 8, 0),
+    };
 }
 
 /* The CIE. zR: pointers are 32-bit distances. The CFA is a word above the stack pointer, and the
