@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rewriter/code/decode.h"
 #include "rewriter/format/ocaml_code.h"
 #include "support/memory.h"
 
@@ -279,11 +280,14 @@ static void mark_units(struct frame_tables *tables, struct function_list *functi
    never do. */
 static bool is_marked_as_target(const struct code *code, const struct function *function)
 {
-    static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
     size_t room;
     const uint8_t *bytes = code_at(code, function->address, &room);
+    struct instruction first;
+    ZydisDecoder decoder;
 
-    return bytes && room >= sizeof(endbr64) && memcmp(bytes, endbr64, sizeof(endbr64)) == 0;
+    decoder_init(&decoder, code->processor);
+    return bytes && instruction_decode(&decoder, function->address, bytes, room, &first) &&
+           instruction_is_landing(&first);
 }
 
 /*

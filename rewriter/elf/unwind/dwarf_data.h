@@ -59,7 +59,8 @@ enum {
 /* An encoding with another in place of DW_EH_PE_absptr, which has the `word` bytes of an address. */
 uint8_t dwarf_encoding(uint8_t encoding, size_t word);
 
-/* `address` is that of the pointer itself. An address has 8 bytes, see dwarf_encoding. What is relative to other bases sets is_short. */
+/* `address` is that of the pointer itself. What is relative to other bases sets is_short. DW_EH_PE_absptr
+   has 8 bytes: dwarf_encoding. */
 uint64_t dwarf_pointer(struct dwarf_reader *reader, uint8_t encoding, uint64_t address);
 
 #endif
