@@ -108,7 +108,8 @@ static bool is_relocated(const struct patch_plan *plan, const struct patch_windo
 static bool window_moves(const struct patch_plan *plan, const struct function *function,
                          struct patch_window *window)
 {
-    struct stub_segment scratch = {.processor = plan->code->processor, .address = plan->end};
+    struct stub_segment scratch = {
+        .processor = plan->code->processor, .image = plan->code, .address = plan->end};
     struct function moved = *function;
     size_t size;
     bool is_movable;

@@ -41,6 +41,7 @@ bool patch_stubs_append(struct stub_segment *stubs, const struct patch_plan *pla
                         struct stub_moves *moves, struct failure *failure)
 {
     stubs->processor = plan->code->processor;
+    stubs->image = plan->code;
     for (size_t i = 0; i < plan->functions->count; i++) {
         struct function *function = &plan->functions->items[i];
         size_t size;

@@ -23,6 +23,18 @@ static void move_loop(struct stub_segment *stubs, const struct instruction *at,
     stub_put_jump(stubs, target);
 }
 
+/* The get_pc_thunk that an instruction calls; null if it does not. */
+static const uint8_t *thunk_of(const struct stub_segment *stubs, const struct instruction *at)
+{
+    const uint8_t *bytes;
+    size_t size;
+
+    if (at->flow != FLOW_CALL || !stubs->image || !stubs->processor->is_pc_thunk)
+        return NULL;
+    bytes = code_at(stubs->image, at->target, &size);
+    return bytes && stubs->processor->is_pc_thunk(bytes, size) ? bytes : NULL;
+}
+
 static bool move(struct stub_segment *stubs, const struct instruction *at, const uint8_t *bytes,
                  uint64_t target)
 {
@@ -62,6 +74,7 @@ bool stub_body_append(struct stub_segment *stubs, const struct function *functio
     decoder_init(&decoder, stubs->processor);
     *is_adjusted = false;
     for (size_t offset = function->patch_offset; offset < end; offset += at.length) {
+        const uint8_t *thunk;
         uint64_t target;
         bool is_jump;
 
@@ -71,6 +84,12 @@ bool stub_body_append(struct stub_segment *stubs, const struct function *functio
                                 end - offset, &at))
             return false;
         is_jump = at.flow == FLOW_JUMP || at.flow == FLOW_CONDITION || at.flow == FLOW_LOOP;
+        thunk = thunk_of(stubs, &at);
+        if (thunk) {
+            stub_kind_of(stubs->processor)->put_pc(stubs, &at, thunk);
+            *is_adjusted = true;
+            continue;
+        }
         if (moves && (at.flow == FLOW_CALL || at.flow == FLOW_INDIRECT_CALL)) {
             moves->has_call = true;
             moves->call = (uint8_t)(offset - function->patch_offset);

@@ -29,6 +29,12 @@
  *              pop   eax                    58
  *              jmp   target                 e9 ........   or the operand
  *
+ *      and a call of a get_pc_thunk becomes what that does, as for the predictor:
+ *
+ *              call  +0                     e8 00 00 00 00
+ *              pop   reg                    58
+ *              lea   reg, [reg + distance]  8d 80 ........   of the return address
+ *
  *      A jump back to the function's first instruction goes to the body: it is no call.
  */
 #ifndef UMBRA_REWRITER_STUB_H

@@ -3,11 +3,13 @@
 #define UMBRA_REWRITER_STUB_CODE_H
 
 #include "rewriter/base/buffer.h"
+#include "rewriter/code/code.h"
 #include "rewriter/code/decode.h"
 
-/* Stubs, one behind the other, and where they will be; patch_stubs_append sets the processor. */
+/* Stubs, one behind the other, and where they will be; patch_stubs_append sets processor and image. */
 struct stub_segment {
     const struct processor *processor;
+    const struct code *image; /* of the functions; null: what these call is not looked at */
     struct buffer code;
     uint64_t address;
 };

@@ -27,6 +27,8 @@ struct stub_kind {
     void (*put_import)(struct stub_segment *stubs, uint64_t slot);
     /* Whether an instruction can be moved at all. */
     bool (*is_movable)(const struct instruction *at);
+    /* Puts, for a displaced call of a get_pc_thunk, what gives its result; control goes on behind it. */
+    void (*put_pc)(struct stub_segment *stubs, const struct instruction *at, const uint8_t *thunk);
     /* Puts a displaced call. */
     void (*put_call)(struct stub_segment *stubs, const struct instruction *at, const uint8_t *bytes);
 };

@@ -30,11 +30,11 @@ static bool no_decode(uint64_t address, const uint8_t *bytes, struct instruction
     return false;
 }
 
-/* `mov reg, [esp]; ret`: __x86.get_pc_thunk.bx and its like. */
+/* `mov reg, [esp]; ret`, of a register but esp: __x86.get_pc_thunk.bx and its like. */
 static bool is_pc_thunk(const uint8_t *bytes, size_t size)
 {
-    return size >= 4 && bytes[0] == 0x8b && (bytes[1] & 0xc7) == 0x04 && bytes[2] == 0x24 &&
-           bytes[3] == 0xc3;
+    return size >= 4 && bytes[0] == 0x8b && (bytes[1] & 0xc7) == 0x04 && bytes[1] != 0x24 &&
+           bytes[2] == 0x24 && bytes[3] == 0xc3;
 }
 
 /* `jmp [address]` or `jmp [ebx + distance]`. */

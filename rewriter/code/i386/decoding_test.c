@@ -121,6 +121,7 @@ static void test_pc_thunks(void **state)
     assert_true(IS_PC_THUNK("\x8b\x2c\x24\xc3")); /* mov ebp, [esp]; ret */
     assert_false(IS_PC_THUNK("\x8b\x1c\x24\x90"));
     assert_false(IS_PC_THUNK("\x8b\x1b\x24\xc3"));
+    assert_false(IS_PC_THUNK("\x8b\x24\x24\xc3")); /* mov esp, [esp]; ret */
     assert_false(IS_PC_THUNK("\x8b\x1c\x24"));
 }
 

@@ -43,6 +43,19 @@ static void put_return_address(struct stub_segment *stubs, const struct instruct
     buffer_append(&stubs->code, "\x89\x44\x24\x04\x58", 5);
 }
 
+/* `call +0; pop reg; lea reg, [reg + distance]`: a thunk's return would not be where the predictor
+ * has it. */
+static void put_pc(struct stub_segment *stubs, const struct instruction *at, const uint8_t *thunk)
+{
+    uint8_t reg = thunk[1] >> 3 & 7, code[] = {0x58 | reg, 0x8d, (uint8_t)(0x80 | reg << 3 | reg)};
+    uint64_t here;
+
+    buffer_append(&stubs->code, "\xe8\x00\x00\x00\x00", 5);
+    here = stub_here(stubs);
+    buffer_append(&stubs->code, code, sizeof(code));
+    stub_put32(stubs, at->address + at->length - here);
+}
+
 static void put_call(struct stub_segment *stubs, const struct instruction *at, const uint8_t *bytes)
 {
     put_return_address(stubs, at);
@@ -60,5 +73,6 @@ const struct stub_kind stub_kind_i386 = {
     .call_rows = {{CALL_LANDING, 4}, {CALL_SAVED, 8}, {CALL_LEAVING, 4}},
     .call_leaving = CALL_LEAVING,
     .is_movable = is_movable,
+    .put_pc = put_pc,
     .put_call = put_call,
 };

@@ -153,6 +153,33 @@ static void test_branch_to_the_entry(void **state)
     ASSERT_SAME("\xff\x4c\x24\x04\x79\xfa\x8b\x44\x24\x04\xc3", 6);
 }
 
+/* push ebx; call 192; lea eax, [ebx + 3]; pop ebx; ret, where there is mov ebx, [esp]; ret. */
+static void test_a_call_of_a_thunk_becomes_what_it_does(void **state)
+{
+    static const char code[] = "\x53\xe8\xba\x00\x00\x00\x8d\x43\x03\x5b\xc3";
+    struct stub_moves moves = {.has_call = false};
+    struct function function = {.address = BASE, .displaced = 6};
+    static struct place place;
+    struct code_range range = {BASE, place.bytes, PLACE_SIZE};
+    const struct code image = {.processor = &processor_i386, .ranges = &range, .range_count = 1};
+    bool is_adjusted;
+
+    (void)state;
+    place_begin(&place, code, sizeof(code) - 1);
+    memcpy(place.bytes + 192, "\x8b\x1c\x24\xc3", 4);
+    place.stubs.image = &image;
+    assert_true(stub_body_append(&place.stubs, &function, place.bytes, &is_adjusted, &moves));
+    assert_true(is_adjusted);
+    assert_false(moves.has_call);
+    assert_int_equal(moves.to[6], 1 + 12);
+    memcpy(place.bytes + STUBS_AT, place.stubs.code.bytes, place.stubs.code.size);
+    if (!runner)
+        skip();
+    assert_int_equal(run(&place, STUBS_AT, 0), BASE + 6 + 3);
+    assert_int_equal(run(&place, 0, 0), BASE + 6 + 3);
+    place_end(&place);
+}
+
 /* Each calls the function that gives its return address, which must be the original one. */
 static void test_calls_return_to_the_original(void **state)
 {
@@ -299,6 +326,7 @@ int main(int argument_count, char **arguments)
         cmocka_unit_test(test_loop_instructions),
         cmocka_unit_test(test_branch_to_the_entry),
         cmocka_unit_test(test_calls_return_to_the_original),
+        cmocka_unit_test(test_a_call_of_a_thunk_becomes_what_it_does),
         cmocka_unit_test(test_calls_through_the_stack),
         cmocka_unit_test(test_a_call_of_what_follows_gives_the_original_address),
         cmocka_unit_test(test_call_keeps_registers_and_flags),
