@@ -53,9 +53,9 @@ chmod 755 script
 failed "$work/go: .*Go program.*" ./script
 failed "$work/hello: --leave says so" --leave='*' -- ./hello
 if ./elf386; then
-    failed "$work/elf386: it is of 32 bits \(i386\), .*" ./elf386
-    failed "$work/elf386: it is of 32 bits \(i386\), .*" ./elf386
-    failed "$work/elf386: it is of 32 bits \(i386\), .*" --in-place=no -- ./elf386
+    failed "$work/elf386: expected a dynamically linked program for i386, found a static one" ./elf386
+    failed "$work/elf386: expected a dynamically linked program for i386, found a static one" ./elf386
+    failed "$work/elf386: expected a dynamically linked program for i386, found a static one" --in-place=no -- ./elf386
 else
     echo 'skipped: programs of 32 bits, which this kernel does not execute'
 fi

@@ -120,7 +120,7 @@ cat >table <<'END'
 126|umbra: ./folder: cannot be executed: it is a folder|umbra record ./folder
 126|umbra: ./noexec: cannot be executed: Permission denied|umbra record ./noexec
 127|umbra: ./script.py: cannot be run: its first line names /usr/bin/nosuchpython|umbra record ./script.py
-126|umbra: ./i386: cannot be run: it is of 32 bits \(i386\), and only|umbra record ./i386
+126|umbra: ./i386: cannot be run: Exec format error|umbra record ./i386
 126|umbra: ./aarch64: cannot be run: it is for another processor, and only|umbra record ./aarch64
 126|umbra: ./hello.o: cannot be run: it is an object file.*linked|umbra record ./hello.o
 126|umbra: ./core: cannot be run: it is a core dump, and no program|umbra record ./core
