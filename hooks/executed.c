@@ -76,7 +76,7 @@ static struct trace_node *find_leaf(const struct thread *thread, const struct pl
     uint64_t slot = stack_pointer;
     uint64_t end = caller->slot < slot + LEAF_FRAME ? caller->slot : slot + LEAF_FRAME;
 
-    for (; slot < end; slot += sizeof(slot)) {
+    for (; slot < end; slot += sizeof(uintptr_t)) {
         struct trace_node *node =
             tree_known(thread, caller->node, *(const uintptr_t *)(uintptr_t)slot, function);
 
@@ -124,7 +124,7 @@ struct trace_node *executed_context(const struct thread *thread, uint64_t instru
     struct trace_node *node = NULL, *leaf;
     struct place place;
 
-    stack_pointer = (stack_pointer + 7) & ~7ull;
+    stack_pointer = (stack_pointer + sizeof(uintptr_t) - 1) & ~(uint64_t)(sizeof(uintptr_t) - 1);
     if (executed.is_copy)
         node = context_of_copy(thread, executed.function, stack_pointer);
     if (node)

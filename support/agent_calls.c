@@ -84,8 +84,8 @@ uint32_t system_call_answer(const struct sock_filter *program, uint32_t length,
                             const struct system_call *call)
 {
     struct seccomp_data data = {.nr = call->number,
-                                .arch = AUDIT_ARCH_X86_64,
-                                .instruction_pointer = (uint64_t)system_call_answer};
+                                .arch = sizeof(long) == 8 ? AUDIT_ARCH_X86_64 : AUDIT_ARCH_I386,
+                                .instruction_pointer = (uintptr_t)system_call_answer};
 
     memcpy(data.args, call->arguments, sizeof(data.args));
     return filter_program_run(program, length, &data);

@@ -9,7 +9,8 @@
 #include <linux/filter.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/syscall.h>
+
+#include "support/system_calls.h"
 
 /* With arguments that filters look at. */
 struct system_call {

@@ -113,16 +113,14 @@ enum protocol_kind {
     PROTOCOL_COMMAND_UNHOOK = 39,
 };
 
-#define PROTOCOL_NO_SAMPLES 1 /* its threads take none: their calls are timed */
-
 struct protocol_hello {
     uint32_t magic;
     uint32_t version;
     uint32_t kind;        /* PROTOCOL_HELLO */
     uint32_t pid;         /* own pid as seen by itself; the service trusts SO_PEERCRED */
     uint32_t fork_of_pid; /* the recording process this one was forked from, or 0 */
-    /* HELLO: 64 bits that tell the agent from all others, low word first, or 0; and PROTOCOL_NO_SAMPLES or 0. A
-       command by TCP: 0, session and pid. */
+    /* HELLO: 64 bits that tell the agent from all others, low word first, or 0; and 0. A command by
+       TCP: 0, session and pid. */
     uint32_t more[3];
 };
 

@@ -20,9 +20,13 @@ static bool copy(uint64_t from, void *to, uint64_t size)
 {
     if (!syscall_is_forbidden(SYS_process_vm_readv))
         return pages_copy(from, to, size);
-    for (uint64_t i = 0; i < size; i += 8)
-        if (!pages_read_own(from + i, (uint64_t *)((char *)to + i)))
+    for (uint64_t i = 0; i < size; i += sizeof(uintptr_t)) {
+        uint64_t word;
+
+        if (!pages_read_own(from + i, &word))
             return false;
+        memcpy((char *)to + i, &word, sizeof(uintptr_t));
+    }
     return true;
 }
 
@@ -65,7 +69,7 @@ static void look_at(uint64_t address)
         return;
     }
     if (copy(address, &whole, sizeof(whole)) && whole.len <= BPF_MAXINSNS &&
-        copy((uint64_t)whole.filter, program, whole.len * sizeof(*program))) {
+        copy((uintptr_t)whole.filter, program, whole.len * sizeof(*program))) {
         whole.filter = program;
         get_ready_for(&whole);
         if (forbids(&whole, SYS_rt_sigreturn)) /* no handler could return */
@@ -86,7 +90,7 @@ static void before_strict_mode(void)
     forbid_all();
 }
 
-void umbra_before_syscall(uint64_t number, uint64_t operation, uint64_t flags, uint64_t program)
+void umbra_before_syscall(uintptr_t number, uintptr_t operation, uintptr_t flags, uintptr_t program)
 {
     (void)number, (void)flags;
     thread_begin_in_child(); /* which could not begin a session later */
@@ -96,7 +100,7 @@ void umbra_before_syscall(uint64_t number, uint64_t operation, uint64_t flags, u
         look_at(program);
 }
 
-void umbra_before_prctl(uint64_t operation, uint64_t mode, uint64_t program)
+void umbra_before_prctl(uintptr_t operation, uintptr_t mode, uintptr_t program)
 {
     thread_begin_in_child(); /* which could not begin a session later */
     if (operation == PR_SET_TSC && mode == PR_TSC_SIGSEGV && !session.counts_only)

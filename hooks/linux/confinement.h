@@ -24,9 +24,9 @@
 #include <stdint.h>
 
 /* Called by the agent's prctl and syscall, before the C library's are. */
-void umbra_before_prctl(uint64_t operation, uint64_t mode, uint64_t program)
+void umbra_before_prctl(uintptr_t operation, uintptr_t mode, uintptr_t program)
     __attribute__((visibility("hidden")));
-void umbra_before_syscall(uint64_t number, uint64_t operation, uint64_t flags, uint64_t program)
+void umbra_before_syscall(uintptr_t number, uintptr_t operation, uintptr_t flags, uintptr_t program)
     __attribute__((visibility("hidden")));
 
 #endif

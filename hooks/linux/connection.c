@@ -10,7 +10,6 @@
 #include "hooks/linux/found_pages.h"
 #include "hooks/linux/trust.h"
 #include "hooks/memory.h"
-#include "processor.h"
 #include "thunkstash/linux/linux_pages.h"
 #include "thunkstash/linux/own_memory.h"
 #include "thunkstash/linux/syscalls.h"
@@ -337,7 +336,6 @@ struct connection_maps connection_open(char *const *environment, uint32_t fork_o
     if (socket < 0)
         return maps;
     identify(&hello);
-    hello.more[2] = TAKES_SAMPLES ? 0 : PROTOCOL_NO_SAMPLES;
     if (SYSCALL6(sendto, socket, &hello, sizeof(hello), MSG_NOSIGNAL, 0, 0) == sizeof(hello))
         receive_welcome(socket, welcome, files);
     if (files[0] >= 0 && files_are_trusted(files) && welcome_is_sound(welcome))

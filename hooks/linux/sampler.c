@@ -15,6 +15,7 @@
 #include "hooks/session.h"
 #include "hooks/system.h"
 #include "hooks/waits.h"
+#include "processor.h"
 #include "thunkstash/linux/syscalls.h"
 #include "trace/attached_agent.h"
 
@@ -36,7 +37,7 @@
 /* The kernel's own form of an action. */
 struct kernel_action {
     void (*handler)(int, siginfo_t *, void *);
-    uint64_t flags;
+    unsigned long flags;
     void (*restorer)(void);
     uint64_t mask;
 };
@@ -75,14 +76,8 @@ static void count(struct thread *thread, uint64_t ns, uint64_t instruction, uint
 
 static bool is_ours(const siginfo_t *info)
 {
-    return info->si_code == SI_TIMER ? (uint64_t)info->si_value.sival_ptr == OURS
+    return info->si_code == SI_TIMER ? (uintptr_t)info->si_value.sival_ptr == (uintptr_t)OURS
                                      : info->si_code == POLL_IN;
-}
-
-/* The instruction that calls the kernel leaves its return address in rcx. */
-static bool comes_from_system_call(const mcontext_t *registers)
-{
-    return registers->gregs[REG_RCX] == registers->gregs[REG_RIP];
 }
 
 void sampler_end(struct thread *thread)
@@ -126,7 +121,7 @@ static void on_signal(int number, siginfo_t *info, void *with)
 {
     ucontext_t *context = with;
     struct thread *thread = thread_current();
-    uint64_t instruction = (uint64_t)context->uc_mcontext.gregs[REG_RIP], ns, seen;
+    uint64_t instruction = processor_instruction(&context->uc_mcontext), ns, seen;
 
     (void)number;
     if (!is_ours(info))
@@ -137,9 +132,9 @@ static void on_signal(int number, siginfo_t *info, void *with)
     seen = thread->samples.seen;
     ns = info->si_code == SI_TIMER
              ? sampler_time_of_timer(thread, period_ns, 1 + (uint64_t)info->si_overrun,
-                                     comes_from_system_call(&context->uc_mcontext))
+                                     processor_is_after_system_call(&context->uc_mcontext))
              : sampler_time_of_perf(thread, period_ns);
-    if (!comes_from_system_call(&context->uc_mcontext) && !code_is_counting(instruction))
+    if (!processor_is_after_system_call(&context->uc_mcontext) && !code_is_counting(instruction))
         waits_look(thread); /* else a wait may be over, and not noted yet */
     if (session_is_paused()) {
         sampler_time_take_owed(thread);
@@ -147,7 +142,7 @@ static void on_signal(int number, siginfo_t *info, void *with)
     }
     thread->entry->processor_ns += seen ? thread->samples.seen - seen : ns;
     if (ns)
-        count(thread, ns, instruction, (uint64_t)context->uc_mcontext.gregs[REG_RSP]);
+        count(thread, ns, instruction, processor_stack_pointer(&context->uc_mcontext));
 }
 
 void sampler_settle(struct thread *thread)
@@ -156,7 +151,7 @@ void sampler_settle(struct thread *thread)
     uint64_t ns, ticks;
 
     if (!thread->sampler || thread->begun != session.number || guard_forked() ||
-        thread->tid != SYSCALL0(gettid))
+        (long)thread->tid != SYSCALL0(gettid))
         return;
     ns = sampler_time_take_rest(thread);
     if (session_is_paused())
@@ -261,7 +256,7 @@ static bool start_timer(struct thread *thread)
 {
     struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID,
                              .sigev_signo = SIGNAL,
-                             .sigev_value.sival_ptr = (void *)OURS};
+                             .sigev_value.sival_ptr = (void *)(uintptr_t)OURS};
     struct itimerspec each = {{0, (long)period_ns}, {0, (long)period_ns}};
     int timer;
 
@@ -301,7 +296,7 @@ static void wait_for_last_signal(void)
     refuse_signals();
     if (session.state == SESSION_RUNNING && !guard_forked())
         for (int i = 0; i < LONGEST_WAIT_MS && signals_state() == TRACE_SIGNALS_UNWANTED; i++)
-            SYSCALL2(nanosleep, &wait, 0);
+            SYSCALL_SLEEP(&wait);
 }
 
 /* Takes the program's own of the signals that are pending and blocked, which are pending no more,
@@ -427,7 +422,7 @@ void sampler_begin(struct thread *thread)
         waits_look(thread);
     if (!session.is_sampled || is_stopped || !session.header->sampling_hz || look_for_tracer())
         return;
-    if (thread->tid != SYSCALL0(gettid)) /* a child of vfork, which has its own mask */
+    if ((long)thread->tid != SYSCALL0(gettid)) /* a child of vfork, which has its own mask */
         return;
     if (!sampler_open_mask() || has_small_stack()) {
         thread->sampler_waits += !thread->sampler_waits;

@@ -3,13 +3,14 @@
 #include <signal.h>
 
 #include "hooks/linux/sampler_hold.h"
+#include "hooks/memory.h"
 #include "hooks/sampler.h"
 #include "thunkstash/linux/linux_pages.h"
 
 #define SIGNAL SIGURG
 #define BIT    (1ull << (SIGNAL - 1))
 
-static bool has_signal(uint64_t set)
+static bool has_signal(uintptr_t set)
 {
     uint64_t signals;
 
@@ -21,7 +22,7 @@ bool umbra_is_sampler_action(void)
     return sampler_handles_signal();
 }
 
-void umbra_before_altstack(uint64_t address)
+void umbra_before_altstack(uintptr_t address)
 {
     struct thread *thread = sampler_thread();
     uint64_t words[3]; /* of a stack_t */
@@ -30,7 +31,7 @@ void umbra_before_altstack(uint64_t address)
     if (!thread)
         return;
     for (uint32_t i = 0; i < 3; i++)
-        if (!pages_read_own(address + 8 * i, &words[i]))
+        if (!pages_read_own(address + sizeof(uintptr_t) * i, &words[i]))
             return;
     stack = (stack_t){.ss_flags = (int)words[1], .ss_size = words[2]};
     if (sampler_is_small_stack(&stack))
@@ -52,7 +53,7 @@ void umbra_after_spawn(void)
 }
 
 /* sigstack does not say how large the stack is. */
-void umbra_before_sigstack(uint64_t address)
+void umbra_before_sigstack(uintptr_t address)
 {
     struct thread *thread = address ? sampler_thread() : NULL;
 
@@ -96,7 +97,10 @@ void umbra_before_sigrelse(int number)
 
 void umbra_before_jump(const struct __jmp_buf_tag *to)
 {
-    if (!(*(const uint64_t *)&to->__saved_mask & BIT))
+    uint64_t mask;
+
+    memcpy(&mask, &to->__saved_mask, sizeof(mask));
+    if (!(mask & BIT))
         before_unblock();
 }
 
@@ -117,7 +121,7 @@ void umbra_before_execute(void)
 }
 
 /* sigwait takes a signal that is not blocked as well. */
-void umbra_before_wait(uint64_t set)
+void umbra_before_wait(uintptr_t set)
 {
     struct thread *thread = sampler_thread();
 
@@ -126,7 +130,7 @@ void umbra_before_wait(uint64_t set)
 }
 
 /* Any thread may read from it, without a call that is watched. */
-void umbra_before_signalfd(int file, uint64_t set)
+void umbra_before_signalfd(int file, uintptr_t set)
 {
     (void)file;
     if (sampler_thread() && has_signal(set))

@@ -66,15 +66,20 @@ static uint64_t take_part(struct thread *thread, bool is_fault, bool is_call)
     return taken;
 }
 
+/* The kernel's own form, whatever a time has for the C library. */
+struct usage {
+    long times[4], most_memory, shared[3], minor_faults, rest[9];
+};
+
 /* Page faults of the thread since the signal before. */
 static uint64_t new_faults(struct thread *thread)
 {
-    struct rusage usage;
+    struct usage usage;
     uint64_t before = thread->samples.faults;
 
     if (syscall_failed(SYSCALL2(getrusage, RUSAGE_THREAD, &usage)))
         return 0;
-    thread->samples.faults = (uint64_t)usage.ru_minflt;
+    thread->samples.faults = (uint64_t)usage.minor_faults;
     thread->samples.of_faults += (thread->samples.faults - before) * FAULT_NS;
     return thread->samples.faults - before;
 }

@@ -77,7 +77,6 @@ static void answer_hello(struct client *client)
     struct session_process process = {
         .pid = (pid_t)hello->hello.pid,
         .fork_of_pid = hello->hello.fork_of_pid,
-        .takes_no_samples = true,
         .system = TRACE_SYSTEM_WINDOWS,
         .description.parent = (pid_t)hello->ppid,
         .is_tcp = true,

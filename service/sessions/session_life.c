@@ -295,14 +295,13 @@ static void look_after(struct session *session)
         sweep_soon(session->recorder);
 }
 
-/* Where threads take no samples, their calls are timed. */
-static enum trace_timing timing_of(const struct recorder *recorder,
-                                   const struct session_process *process)
+/* Threads of Windows programs take no samples: their calls are timed. */
+static enum trace_timing timing_of(const struct recorder *recorder, uint32_t system)
 {
     enum trace_timing wanted = recorder->settings->timing;
 
-    return wanted == TRACE_TIMING_SAMPLES && process->takes_no_samples ? TRACE_TIMING_ADAPTIVE
-                                                                       : wanted;
+    return wanted == TRACE_TIMING_SAMPLES && system == TRACE_SYSTEM_WINDOWS ? TRACE_TIMING_ADAPTIVE
+                                                                            : wanted;
 }
 
 static bool make_trace(struct session *session, const struct session_process *process)
@@ -318,7 +317,7 @@ static bool make_trace(struct session *session, const struct session_process *pr
         .created_ns = system_clock_real_ns(),
         .fork_of_pid = process->fork_of_pid,
         .system = process->system,
-        .timing = timing_of(recorder, process),
+        .timing = timing_of(recorder, process->system),
         .sampling_hz = recorder->settings->samples,
         .tick = tick_clock_now() | TRACE_TICK_FLAG,
         .paused = recorder->is_paused,

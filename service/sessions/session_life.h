@@ -16,7 +16,6 @@ struct session_process {
     uint32_t fork_of_pid;
     uint64_t agent; /* cost_table.h: its hash; 0: measures for itself */
     enum trace_system system;
-    bool takes_no_samples;
     struct process_description description;
     bool is_tcp;
     int watch; /* as process_watch returned it; the session's from session_begin on */

@@ -11,8 +11,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/syscall.h>
 
+#include "support/system_calls.h"
 #include "system_call.h"
 
 #define SYSCALLS_KNOWN 512

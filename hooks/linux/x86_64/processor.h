@@ -4,8 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-
-#define TAKES_SAMPLES true /* sampler.h */
+#include <ucontext.h>
 
 /* Where the C library keeps the calling thread's descriptor. */
 static inline uint64_t thread_pointer(void)
@@ -14,6 +13,23 @@ static inline uint64_t thread_pointer(void)
 
     __asm__("mov %%fs:0, %0" : "=r"(pointer));
     return pointer;
+}
+
+/* Of what a signal has interrupted. */
+static inline uint64_t processor_instruction(const mcontext_t *registers)
+{
+    return (uint64_t)registers->gregs[REG_RIP];
+}
+
+static inline uint64_t processor_stack_pointer(const mcontext_t *registers)
+{
+    return (uint64_t)registers->gregs[REG_RSP];
+}
+
+/* The instruction that calls the kernel leaves its return address in rcx. */
+static inline bool processor_is_after_system_call(const mcontext_t *registers)
+{
+    return registers->gregs[REG_RCX] == registers->gregs[REG_RIP];
 }
 
 #endif

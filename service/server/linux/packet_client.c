@@ -47,7 +47,6 @@ static bool describe(struct session_process *process, const struct client *clien
     *process = (struct session_process){
         .pid = client->pid,
         /* A child goes on with what its parent has. */
-        .takes_no_samples = hello->more[2] == PROTOCOL_NO_SAMPLES,
         .agent = hello->fork_of_pid ? 0 : hello->more[0] | (uint64_t)hello->more[1] << 32,
         .system = TRACE_SYSTEM_LINUX,
         .watch = connection_watch_peer(client->source.fd, client->pid),

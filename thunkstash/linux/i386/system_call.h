@@ -1,19 +1,6 @@
-/*
- * How i386 enters the kernel. Where its calls are of two kinds, these are the later ones: user ids of 32 bits,
- * files and times of 64.
- */
+/* How i386 enters the kernel. */
 #ifndef UMBRA_THUNKSTASH_LINUX_SYSTEM_CALL_H
 #define UMBRA_THUNKSTASH_LINUX_SYSTEM_CALL_H
-
-#include <sys/syscall.h>
-
-#undef SYS_fstat
-#define SYS_fstat __NR_fstat64
-#define SYS_newfstatat __NR_fstatat64
-#undef SYS_geteuid
-#define SYS_geteuid __NR_geteuid32
-#undef SYS_getresuid
-#define SYS_getresuid __NR_getresuid32
 
 /* The sixth argument is in ebp, which compilers use for frames. */
 static inline long syscall_make(long number, long a, long b, long c, long d, long e, long f)
@@ -32,9 +19,10 @@ static inline long syscall_make(long number, long a, long b, long c, long d, lon
     return result;
 }
 
-/* Files are mapped from an offset in pages. */
+/* Files are mapped from an offset in pages; limits are asked for by process, and sleep is by a clock. */
 #define SYSCALL_MAP(address, size, protection, flags, file, offset) \
-    SYSCALL6(mmap2, address, size, protection, flags, file, (offset) / 4096)
-#define SYSCALL_LIMIT(resource, limit) SYSCALL4(prlimit64, 0, resource, 0, limit)
+    SYSCALL6(mmap, address, size, protection, flags, file, (offset) / 4096)
+#define SYSCALL_LIMIT(resource, limit) SYSCALL4(getrlimit, 0, resource, 0, limit)
+#define SYSCALL_SLEEP(time)            SYSCALL4(nanosleep, CLOCK_MONOTONIC, 0, time, 0)
 
 #endif

@@ -20,5 +20,6 @@ static inline long syscall_make(long number, long a, long b, long c, long d, lon
 #define SYSCALL_MAP(address, size, protection, flags, file, offset) \
     SYSCALL6(mmap, address, size, protection, flags, file, offset)
 #define SYSCALL_LIMIT(resource, limit) SYSCALL2(getrlimit, resource, limit)
+#define SYSCALL_SLEEP(time)            SYSCALL2(nanosleep, time, 0)
 
 #endif
