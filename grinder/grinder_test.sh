@@ -37,7 +37,7 @@ expect 0 "Usage: grinder" --help
 expect 0 "grinder (umbra)" --version
 expect 1 "nowhere.bin: cannot be opened: No such file" --mode=summary nowhere.bin
 expect 1 "not a trace file" --mode=summary /bin/sh
-expect 1 "version.bin: header: expected trace version 13, found 14" --mode=summary version.bin
+expect 1 "version.bin: header: expected trace version 14, found 15" --mode=summary version.bin
 [ "$(wc -l <errors)" -eq 1 ] || fail "expected one line for a trace of another version"
 expect 1 "no-such-folder/x: cannot be written: No such file" \
     --mode=profile --output-file=no-such-folder/x whole.bin

@@ -9,12 +9,12 @@
  *      stack, high to low      position    entry
  *      high  +------------+
  *            |            |
- *            +------------+ S0     0       depth (high - S0) / 8, node of main
+ *            +------------+ S0     0       depth (high - S0) / 4, node of main
  *            |            |                               \
  *            |            |                                > main used S0 - S1 bytes
- *            +------------+ S1     1       depth (high - S1) / 8, node of f
+ *            +------------+ S1     1       depth (high - S1) / 4, node of f
  *            |            |
- *            +------------+ S2     2       depth (high - S2) / 8, node of g: the peak
+ *            +------------+ S2     2       depth (high - S2) / 4, node of g: the peak
  *            | g's frame  |                not seen, unless it calls what is recorded
  *
  * A block, its entries by *place*; the block's `first` is the place of its first one:
@@ -55,7 +55,7 @@
 #define STACK_KEPT          (STACK_OUTER + STACK_INNER)
 #define STACK_BLOCK_ENTRIES 252u
 #define STACK_MOST_BLOCKS   ((STACK_KEPT + STACK_BLOCK_ENTRIES - 1) / STACK_BLOCK_ENTRIES)
-#define STACK_DEPTH_UNIT    8 /* bytes */
+#define STACK_DEPTH_UNIT    4 /* bytes */
 #define STACK_COPIES        2
 #define STACK_IN_PLACE      32 /* entries */
 

@@ -72,7 +72,7 @@
 #include "trace/time_buckets.h"
 
 #define TRACE_MAGIC        "UMBRATRC"
-#define TRACE_VERSION      13
+#define TRACE_VERSION      14
 #define TRACE_HEADER_SIZE  4096u
 #define TRACE_BLOCK_SIZE   4096u
 #define TRACE_UNIT         64u

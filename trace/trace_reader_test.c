@@ -238,7 +238,7 @@ static void another_version_is_refused(void **state)
     (void)state;
     build(&sample);
     trace_sample_header(&sample)->version = TRACE_VERSION + 1;
-    expect_refusal(&sample, "expected trace version 13, found 14");
+    expect_refusal(&sample, "expected trace version 14, found 15");
 }
 
 static void an_overfull_block_is_refused(void **state)

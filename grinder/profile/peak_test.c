@@ -17,6 +17,8 @@
 
 /* A thread whose contexts are of the functions that a string has the digits of, each called from
    the one before, each with 8 * its digit bytes. */
+#define WORD 8 /* bytes: frames have as many words as their function's number */
+
 struct built {
     struct trace_sample sample;
     struct trace_stack *stack;
@@ -42,7 +44,7 @@ static void build(struct built *built, const char *functions)
         uint32_t number = (uint32_t)(*function - '0');
         parent = trace_sample_add_node(sample, 1, parent, 0x400100, number, 1, 1000);
         built->nodes[built->count] = parent;
-        built->depths[built->count++] = depth;
+        built->depths[built->count++] = depth * WORD / STACK_DEPTH_UNIT;
         depth += number;
     }
     built->stack = trace_sample_add_stack(sample, 1, built->depths, built->nodes, built->count);
