@@ -93,7 +93,7 @@ how_options()
         [[ $argument == --@(verify|undo|how=*|version|help|poison) ]] && return
     done
     case ${UMBRA_TEST_HOW:-} in
-        '') ;;
+        '' | i386) ;;
         copy) echo --how=auto ;;
         poison) echo --how=auto --poison ;;
         count)
@@ -138,6 +138,12 @@ counted_in_copies()
     done
     return 1
 }
+
+# tests/run --how=i386: the programs under test are of 32 bits.
+if [[ ${UMBRA_TEST_HOW:-} == i386 ]]; then
+    gcc() { command gcc -m32 "$@"; }
+    g++() { command g++ -m32 "$@"; }
+fi
 
 # build NAME SOURCE… [OPTION…]: native/NAME from the sources in programs/. CC, CXX and RUSTC may be
 # set; without options it is -O2 -g.

@@ -2,7 +2,7 @@
 
 # What the tools are built from and with.
 build_packages=(
-    gcc libc6-dev meson ninja-build cmake pkg-config
+    gcc gcc-multilib libc6-dev meson ninja-build cmake pkg-config
     libzydis-dev liblief-dev libdwarf-dev libelf-dev libiberty-dev libxxhash-dev libcmocka-dev uthash-dev
     libgcrypt20-dev libpopt-dev libzstd-dev libdebuginfod-dev libdw-dev
     libprotobuf-c-dev protobuf-c-compiler zlib1g-dev

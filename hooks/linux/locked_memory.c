@@ -1,6 +1,7 @@
 #include "hooks/linux/locked_memory.h"
 
 #include <dlfcn.h>
+#include <linux/capability.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/mman.h>
@@ -139,10 +140,16 @@ static void lock(struct walk *walk, uint64_t start, uint64_t size, bool is_own)
 }
 
 /* With CAP_IPC_LOCK the limit does not count. mlock checks the limit first, and then the range,
-   which is invalid here. */
+   which is invalid here: there are no such addresses, or, where the kernel has more bits than the
+   program, what has none is said. */
 static bool is_privileged(void)
 {
-    return SYSCALL2(mlock, HALF, HALF) == INVALID;
+    struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
+
+    if (sizeof(void *) == sizeof(HALF))
+        return SYSCALL2(mlock, HALF, HALF) == INVALID;
+    return !syscall_failed(SYSCALL2(capget, &head, sets)) && sets[0].effective & 1u << CAP_IPC_LOCK;
 }
 
 static bool is_within_limit(const struct walk *walk)
@@ -218,9 +225,10 @@ void locked_memory_begin(void)
 #pragma weak dlsym
 extern int *__errno_location(void);
 
+/* mov eax, number */
 static bool makes_system_call(const char *code)
 {
-    static const char system_call[] = {'\xb8', '\x97', 0, 0, 0, '\x0f', '\x05'};
+    static const char system_call[] = {'\xb8', (char)SYS_mlockall, 0, 0, 0};
 
     for (uint32_t at = 0; at < WRAPPER; at++)
         if (!memcmp(code + at, system_call, sizeof(system_call)))

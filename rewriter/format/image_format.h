@@ -69,6 +69,10 @@ struct image_format {
 
     /* Whether what is added can be anywhere: image_source.away. */
     bool can_be_away;
+    /* Whether the agent times all calls of chosen functions: --time. */
+    bool times_chosen;
+    /* Whether calls of other images' functions are found. */
+    bool finds_imports;
 
     /* Makes room for what is to be written, before functions are looked for; null: not needed. */
     bool (*make_room)(struct image *image, struct failure *failure);

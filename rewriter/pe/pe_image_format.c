@@ -158,6 +158,7 @@ static bool take_back(struct image *image, struct failure *failure)
 const struct image_format image_format_pe = {
     .agent = &agent_pe,
     .processor = &processor_x86_64,
+    .finds_imports = true,
     .kind = pe_kind,
     .open = open_image,
     .close = close_image,

@@ -64,6 +64,10 @@ bool image_analyse(struct image *image, const struct rewrite_options *options,
     const struct image_format *format = image->format;
     const char *path = image->input->path;
 
+    if (options->instrument_imports && !format->finds_imports)
+        return fail(
+            failure, path,
+            "--instrument-imports: calls of imports are found in files for x86-64 only; leave it out");
     format->find_functions(image, options->instrument_imports);
     *plan = (struct patch_plan){
         .code = image->code,
@@ -82,7 +86,7 @@ bool image_analyse(struct image *image, const struct rewrite_options *options,
     exclude_functions(image, options->filter);
     if (options->is_unwinder)
         exclude_all_but_finder(image->functions);
-    if (format->copy_source)
+    if (format->times_chosen)
         choose_timed(image, options->times);
     if (options->only)
         exclude_others(image->functions, options->only);

@@ -29,7 +29,7 @@ static uint64_t area_of(const void *start, uint64_t size)
 {
     uint64_t pages = (size + (1 << PAGE_SHIFT) - 1) >> PAGE_SHIFT;
 
-    return (uintptr_t)start >> PAGE_SHIFT << SIZE_BITS | pages;
+    return (uint64_t)(uintptr_t)start >> PAGE_SHIFT << SIZE_BITS | pages;
 }
 
 void own_memory_add(const void *start, uint64_t size)

@@ -157,7 +157,6 @@
     waiting_function ppoll, 4
     waiting_function __ppoll_chk, 4
     waiting_function __ppoll64, 4
-    waiting_function __ppoll64_chk, 4
     waiting_function pselect, 6
     waiting_function __pselect64, 6
     waiting_function epoll_pwait, 5
