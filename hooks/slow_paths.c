@@ -523,6 +523,12 @@ static void lose_order(struct thread *thread, struct record *returned)
     }
 }
 
+/* Of a call with its return address in `own`, which has returned with the true one in `slot`. */
+static bool is_return(uint64_t own, const uintptr_t *slot)
+{
+    return RETURN_MAY_MOVE || own == (uintptr_t)slot;
+}
+
 FROM_ASSEMBLY void umbra_slow_exit(struct record *record, uintptr_t *slot)
 {
     struct thread *thread = thread_current();
@@ -546,11 +552,11 @@ FROM_ASSEMBLY void umbra_slow_exit(struct record *record, uintptr_t *slot)
     suspend(thread, slot, __builtin_frame_address(0), ticks);
     thread->times.clock = clock;
     if (record_owner(record) == &thread->own && record_is_parked(record) &&
-        record->parked == (uintptr_t)slot)
+        is_return(record->parked, slot))
         lose_order(thread, record);
     if (is_unordered(thread, record))
         exit_on_other_stack(thread, record);
-    else if (record_slot(record) == (uintptr_t)slot)
+    else if (record_is_live(record) && is_return(record_slot(record), slot))
         exit_on_own_stack(thread, record);
     thread_publish(thread);
 }

@@ -18,5 +18,7 @@
 #define UMBRA_THUNKSTASH_THUNK_LAYOUT_H
 
 #define THUNK_RETURN 12 /* T - thunk */
+/* Functions may take their arguments off the stack: they return with the stack pointer above S + 4. */
+#define RETURN_MAY_MOVE 1
 
 #endif

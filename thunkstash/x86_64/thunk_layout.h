@@ -16,5 +16,6 @@
 #define UMBRA_THUNKSTASH_THUNK_LAYOUT_H
 
 #define THUNK_RETURN 6 /* T - thunk */
+#define RETURN_MAY_MOVE 0 /* calls return with the stack pointer just above S */
 
 #endif
