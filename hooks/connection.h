@@ -8,6 +8,9 @@
 
 #include "trace/protocol.h"
 
+/* Of a trace's front that is mapped; the program is to have the rest: 256 MB of 4 GB. */
+#define CONNECTION_MOST_ADDRESSES (UINTPTR_MAX / 16)
+
 /* What came with the welcome, mapped read and write, shared. */
 struct connection_maps {
     char *trace;      /* on Linux no child made by fork gets it */

@@ -37,7 +37,7 @@
  *
  *      S     live: address of the return-address slot, plus SLOT_BIAS, which is nothing on Linux;
  *            on Windows 8: what the stack pointer is when the call has returned, which stands
- *            24 bytes behind ret for its unwinder (windows/range.c)
+ *            24 bytes behind ret for its unwinder (windows/x86_64/range.c)
  *      0     parked: it may be live (stash.c)
  *      ~0    free
  *      ~n    leaving: the node's `exits` is, or is to become, n; and free from then on

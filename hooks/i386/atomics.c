@@ -6,7 +6,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define CALLED_AS(name) __asm__(name) __attribute__((visibility("hidden"), used))
+#define TEXT_(prefix) #prefix
+#define TEXT(prefix)  TEXT_(prefix)
+#define CALLED_AS(name)                                                                            \
+    __asm__(TEXT(__USER_LABEL_PREFIX__) name) __attribute__((visibility("hidden"), used))
 
 uint64_t atomics_load(const volatile void *place, int order) CALLED_AS("__atomic_load_8");
 void atomics_store(volatile void *place, uint64_t value, int order) CALLED_AS("__atomic_store_8");

@@ -3,16 +3,23 @@
 
 #include "hooks/fast_paths.h"
 
+/* By these names, whatever prefixes and suffixes the platform has for others. */
 #define FROM_REGISTERS FROM_ASSEMBLY __attribute__((fastcall))
 #define OFF            5 /* from where a stub goes on that records nothing to its body */
 
-FROM_REGISTERS uintptr_t umbra_hook_of_call(uintptr_t body);
-FROM_REGISTERS uintptr_t umbra_entry_exact(uintptr_t *slot, uintptr_t body);
-FROM_REGISTERS uintptr_t umbra_entry_adaptive(uintptr_t *slot, uintptr_t body);
-FROM_REGISTERS uintptr_t umbra_entry_slow(uintptr_t *slot, uintptr_t body);
-FROM_REGISTERS void umbra_end_exact(struct record *record, uintptr_t *slot);
-FROM_REGISTERS void umbra_end_adaptive(struct record *record, uintptr_t *slot);
-FROM_REGISTERS void umbra_end_slow(struct record *record, uintptr_t *slot);
+FROM_REGISTERS uintptr_t umbra_hook_of_call(uintptr_t body) __asm__("umbra_hook_of_call");
+FROM_REGISTERS uintptr_t umbra_entry_exact(uintptr_t *slot,
+                                           uintptr_t body) __asm__("umbra_entry_exact");
+FROM_REGISTERS uintptr_t umbra_entry_adaptive(uintptr_t *slot,
+                                              uintptr_t body) __asm__("umbra_entry_adaptive");
+FROM_REGISTERS uintptr_t umbra_entry_slow(uintptr_t *slot,
+                                          uintptr_t body) __asm__("umbra_entry_slow");
+FROM_REGISTERS void umbra_end_exact(struct record *record,
+                                    uintptr_t *slot) __asm__("umbra_end_exact");
+FROM_REGISTERS void umbra_end_adaptive(struct record *record,
+                                       uintptr_t *slot) __asm__("umbra_end_adaptive");
+FROM_REGISTERS void umbra_end_slow(struct record *record,
+                                   uintptr_t *slot) __asm__("umbra_end_slow");
 
 /* The hook that the call goes through. */
 FROM_REGISTERS uintptr_t umbra_hook_of_call(uintptr_t body)
@@ -63,4 +70,4 @@ FROM_REGISTERS void umbra_end_adaptive(struct record *record, uintptr_t *slot)
         umbra_slow_exit(record, slot);
 }
 
-_Static_assert(offsetof(struct image_header, entry_hook) == 8, "linux/i386/calibration.S");
+_Static_assert(offsetof(struct image_header, entry_hook) == 8, "i386/calibration.inc");

@@ -21,9 +21,7 @@
 #define STAT_SIZE           64 /* of /proc/PID/stat: with the parent's number, whatever the name */
 #define MOST_ANCESTORS      64
 #define COMMITTED           EVENT_SEGMENT_SIZE /* bytes at a time: no claim is larger */
-#define MOST_ADDRESSES                                                                             \
-    (UINTPTR_MAX / 16)        /* of a trace, the program is to have the rest: 256 MB of 4 GB */
-#define MOST_AHEAD (1u << 20) /* bytes of memory for a trace */
+#define MOST_AHEAD          (1u << 20)         /* bytes of memory for a trace */
 
 /* To trusted users' services only (trust.h), and waits for nobody. */
 static long connect_at(const struct sockaddr_un *address, uint64_t size)
@@ -264,7 +262,8 @@ static void *map_shared(struct memory_span *span, long file, uint64_t size, uint
 /* Maps the trace; where the address space is limited, as much of its front as there is room for. */
 static char *map_trace(long file, struct protocol_welcome *welcome)
 {
-    uint64_t most = welcome->capacity < MOST_ADDRESSES ? welcome->capacity : MOST_ADDRESSES;
+    uint64_t most = welcome->capacity < CONNECTION_MOST_ADDRESSES ? welcome->capacity
+                                                                  : CONNECTION_MOST_ADDRESSES;
 
     for (uint64_t size = most; size >= 16 * TRACE_BLOCK_SIZE; size /= 2) {
         char *trace;

@@ -117,7 +117,7 @@ static uint32_t parent_pid(void)
     if (!NT_SUCCESS(NtQueryInformationProcess(THIS_PROCESS, ProcessBasicInformation, &information,
                                               sizeof(information), NULL)))
         return 0;
-    return (uint32_t)(uint64_t)information.InheritedFromUniqueProcessId;
+    return (uint32_t)(uintptr_t)information.InheritedFromUniqueProcessId;
 }
 
 static size_t wide_length(const wchar_t *text)
@@ -167,12 +167,13 @@ static bool open_trace(void)
 static char *map_trace(struct protocol_welcome *welcome)
 {
     HANDLE section = CreateFileMappingW(trace_file, NULL, PAGE_READWRITE, 0, 0, NULL);
+    uint64_t most = welcome->capacity < CONNECTION_MOST_ADDRESSES ? welcome->capacity
+                                                                  : CONNECTION_MOST_ADDRESSES;
     char *trace = NULL;
 
-    for (uint64_t size = welcome->capacity; section && !trace && size >= 16 * TRACE_BLOCK_SIZE;
-         size /= 2) {
+    for (uint64_t size = most; section && !trace && size >= 16 * TRACE_BLOCK_SIZE; size /= 2) {
         size = size / TRACE_BLOCK_SIZE * TRACE_BLOCK_SIZE;
-        trace = MapViewOfFile(section, FILE_MAP_READ | FILE_MAP_WRITE, 0, 0, size);
+        trace = MapViewOfFile(section, FILE_MAP_READ | FILE_MAP_WRITE, 0, 0, (SIZE_T)size);
         welcome->capacity = size;
     }
     if (section)

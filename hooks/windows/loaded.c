@@ -5,10 +5,10 @@
  */
 #include "hooks/loaded.h"
 
-#include "hooks/windows/teb.h"
 #include "hooks/windows/text.h"
 #include "support/windows/ntdll.h"
 #include "thunkstash/windows/call_system.h"
+#include "thunkstash/windows/teb.h"
 
 #define TRY_ONLY 2
 #define ACQUIRED 1
@@ -34,7 +34,7 @@ static const LIST_ENTRY *list_head(void)
 static uint64_t image_size(const void *base)
 {
     const IMAGE_DOS_HEADER *start = base;
-    const IMAGE_NT_HEADERS64 *headers = (const void *)((const char *)base + start->e_lfanew);
+    const IMAGE_NT_HEADERS *headers = (const void *)((const char *)base + start->e_lfanew);
 
     return headers->OptionalHeader.SizeOfImage;
 }
@@ -50,7 +50,7 @@ static void each(bool (*visit)(const struct loaded *, void *), void *with)
     for (const LIST_ENTRY *link = list_head()->Flink; link != list_head(); link = link->Flink) {
         const LDR_DATA_TABLE_ENTRY *entry =
             CONTAINING_RECORD(link, LDR_DATA_TABLE_ENTRY, InMemoryOrderLinks);
-        struct loaded loaded = {(uint64_t)entry->DllBase, image_size(entry->DllBase), path};
+        struct loaded loaded = {(uintptr_t)entry->DllBase, image_size(entry->DllBase), path};
 
         text_from_wide(path, sizeof(path), entry->FullDllName.Buffer,
                        entry->FullDllName.Length / sizeof(wchar_t));

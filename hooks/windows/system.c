@@ -1,9 +1,9 @@
 #include "hooks/system.h"
 
-#include "hooks/windows/teb.h"
 #include "hooks/windows/text.h"
 #include "support/windows/ntdll.h"
 #include "thunkstash/windows/call_system.h"
+#include "thunkstash/windows/teb.h"
 
 #define THREAD_NAME_INFORMATION 38 /* Windows 10 1607; before, there are no names */
 #define NAME_SIZE               256
@@ -92,7 +92,7 @@ struct stack_bounds system_own_stack(uint64_t pointer)
 
 uint64_t system_address_limit(void)
 {
-    return UINT64_MAX;
+    return UINTPTR_MAX;
 }
 
 /* There are none. */

@@ -1,11 +1,11 @@
 #include "hooks/thread_slot.h"
 
 #include "hooks/thread.h"
-#include "hooks/windows/teb.h"
 #include "hooks/windows/thread_slot.h"
 #include "support/windows/ntdll.h"
+#include "thunkstash/windows/teb.h"
 
-uint64_t umbra_thread_slot; /* its offset in the thread's environment block; entry.S reads it */
+uintptr_t umbra_thread_slot; /* its offset in the thread's environment block; entry.S reads it */
 
 static void (*notice_end)(struct thread *thread, uint64_t stack_pointer);
 
@@ -15,7 +15,7 @@ bool thread_slot_prepare(void)
 
     if (slot >= TEB_TLS_SLOT_COUNT)
         return false;
-    umbra_thread_slot = TEB_TLS_SLOTS + 8 * (uint64_t)slot;
+    umbra_thread_slot = TEB_TLS_SLOTS + sizeof(void *) * (uintptr_t)slot;
     return true;
 }
 
@@ -26,7 +26,7 @@ struct thread *thread_current(void)
 
 void thread_set_current(struct thread *thread)
 {
-    teb_write(umbra_thread_slot, (uint64_t)thread);
+    teb_write(umbra_thread_slot, (uintptr_t)thread);
 }
 
 void thread_ends_prepare(void (*notice)(struct thread *, uint64_t))

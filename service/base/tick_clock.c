@@ -42,8 +42,9 @@ static uint64_t measure(const struct tick_clock *clock)
     take_sample(&ticks, &ns);
     if (ns <= clock->first_ns)
         return 0;
-    return (uint64_t)((unsigned __int128)(ticks - clock->first_ticks) * NS_PER_SECOND /
-                      (ns - clock->first_ns));
+    /* of 64 bits, as no integer of i386 has more */
+    return (uint64_t)((long double)(ticks - clock->first_ticks) * NS_PER_SECOND /
+                      (long double)(ns - clock->first_ns));
 }
 
 static bool counter_is_invariant(void)

@@ -15,6 +15,8 @@
 NTSTATUS NTAPI NtAllocateVirtualMemory(HANDLE process, void **base, ULONG_PTR zero_bits,
                                        SIZE_T *size, ULONG kind, ULONG protection);
 NTSTATUS NTAPI NtFreeVirtualMemory(HANDLE process, void **base, SIZE_T *size, ULONG kind);
+NTSTATUS NTAPI NtProtectVirtualMemory(HANDLE process, void **base, SIZE_T *size, ULONG protection,
+                                      ULONG *before);
 NTSTATUS NTAPI NtReadVirtualMemory(HANDLE process, const void *base, void *to, SIZE_T size,
                                    SIZE_T *got);
 NTSTATUS NTAPI NtMapViewOfSection(HANDLE section, HANDLE process, void **base, ULONG_PTR zero_bits,

@@ -1,7 +1,8 @@
 #include "thunkstash/windows/call_system.h"
 
-#define TEB_LAST_ERROR    0x68
-#define TEB_LAST_STATUS   0x1250
+#include "save_area.h"
+#include "thunkstash/windows/teb.h"
+
 #define XSAVE_HEADER      512
 #define XSAVE_HEADER_SIZE 64
 #define XSAVE_ALIGNMENT   64
@@ -23,36 +24,23 @@ void call_system_prepare(void)
 
 static char *aligned(struct kept *kept)
 {
-    return (char *)(((uint64_t)kept->area + XSAVE_ALIGNMENT - 1) &
-                    ~(uint64_t)(XSAVE_ALIGNMENT - 1));
-}
-
-static uint32_t teb_read(uint64_t offset)
-{
-    uint32_t value;
-
-    __asm__ volatile("movl %%gs:(%1), %0" : "=r"(value) : "r"(offset));
-    return value;
-}
-
-static void teb_write(uint64_t offset, uint32_t value)
-{
-    __asm__ volatile("movl %0, %%gs:(%1)" : : "r"(value), "r"(offset) : "memory");
+    return (char *)(((uintptr_t)kept->area + XSAVE_ALIGNMENT - 1) &
+                    ~(uintptr_t)(XSAVE_ALIGNMENT - 1));
 }
 
 void system_keep(struct kept *kept)
 {
     char *area = aligned(kept);
 
-    kept->last_error = teb_read(TEB_LAST_ERROR);
-    kept->last_status = teb_read(TEB_LAST_STATUS);
+    kept->last_error = teb_read_32(TEB_LAST_ERROR);
+    kept->last_status = teb_read_32(TEB_LAST_STATUS);
     if (!states) {
-        __asm__ volatile("fxsave64 (%0)" : : "r"(area) : "memory");
+        __asm__ volatile(FXSAVE " (%0)" : : "r"(area) : "memory");
         return;
     }
     for (int i = 0; i < XSAVE_HEADER_SIZE; i += 8)
         *(volatile uint64_t *)(area + XSAVE_HEADER + i) = 0;
-    __asm__ volatile("xsave64 (%0)" : : "r"(area), "a"(states), "d"(0) : "memory");
+    __asm__ volatile(XSAVE " (%0)" : : "r"(area), "a"(states), "d"(0) : "memory");
 }
 
 void system_restore(struct kept *kept)
@@ -60,9 +48,9 @@ void system_restore(struct kept *kept)
     char *area = aligned(kept);
 
     if (states)
-        __asm__ volatile("xrstor64 (%0)" : : "r"(area), "a"(states), "d"(0) : "memory");
+        __asm__ volatile(XRSTOR " (%0)" : : "r"(area), "a"(states), "d"(0) : "memory");
     else
-        __asm__ volatile("fxrstor64 (%0)" : : "r"(area) : "memory");
-    teb_write(TEB_LAST_STATUS, kept->last_status);
-    teb_write(TEB_LAST_ERROR, kept->last_error);
+        __asm__ volatile(FXRSTOR " (%0)" : : "r"(area) : "memory");
+    teb_write_32(TEB_LAST_STATUS, kept->last_status);
+    teb_write_32(TEB_LAST_ERROR, kept->last_error);
 }

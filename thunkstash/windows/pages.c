@@ -53,11 +53,15 @@ void *pages_take_wiped_on_fork(uint64_t size)
 
 bool pages_read(uint64_t address, uint64_t *value)
 {
+    uintptr_t word;
     SIZE_T got = 0;
-    NTSTATUS status = CALL_SYSTEM(
-        NtReadVirtualMemory(THIS_PROCESS, (const void *)address, value, sizeof(*value), &got));
+    NTSTATUS status = CALL_SYSTEM(NtReadVirtualMemory(
+        THIS_PROCESS, (const void *)(uintptr_t)address, &word, sizeof(word), &got));
 
-    return NT_SUCCESS(status) && got == sizeof(*value);
+    if (!NT_SUCCESS(status) || got != sizeof(word))
+        return false;
+    *value = word;
+    return true;
 }
 
 bool pages_read_own(uint64_t address, uint64_t *value)

@@ -145,7 +145,7 @@ end_\@:
 
     .section .xdata, "dr"
     .balign 4
-thunk_frame:                                /* thunkstash/windows/range.c has the codes explained */
+thunk_frame:                                /* thunkstash/windows/x86_64/range.c has the codes explained */
     .byte   2, 0, 6, 1 << 4 | 4
     .byte   0, 3, 0, 2, 0, 4 << 4, 0, 1
     .short  (RECORD_DISTANCE - THUNK_RETURN - 8) / 8

@@ -8,11 +8,13 @@
 uint64_t system_clock_steady_ns(void)
 {
     LARGE_INTEGER now, frequency;
+    uint64_t seconds, rest;
 
     QueryPerformanceCounter(&now);
     QueryPerformanceFrequency(&frequency);
-    return (uint64_t)((unsigned __int128)now.QuadPart * NS_PER_SECOND /
-                      (uint64_t)frequency.QuadPart);
+    seconds = (uint64_t)now.QuadPart / (uint64_t)frequency.QuadPart;
+    rest = (uint64_t)now.QuadPart % (uint64_t)frequency.QuadPart;
+    return seconds * NS_PER_SECOND + rest * NS_PER_SECOND / (uint64_t)frequency.QuadPart;
 }
 
 uint64_t system_clock_real_ns(void)
