@@ -47,7 +47,7 @@ records()
 windows_tools
 wine_begins
 cp "$WINDOWS/hooks/hooks.dll" instrumented/
-x86_64-w64-mingw32-gcc -O1 -I"$TOP" -c "$programs/hooked.c" -o hooked.o
+x86_64-w64-mingw32-gcc -O1 -I"$TOP" -I"$programs/x86_64" -c "$programs/hooked.c" -o hooked.o
 
 # Needs nothing but what Windows has, exports the hook alone, and no section is writable code.
 dll=$WINDOWS/hooks/hooks.dll

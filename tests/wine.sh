@@ -2,6 +2,7 @@
 # wine wine64 gcc-mingw-w64-x86-64 g++-mingw-w64-x86-64 and says so in its `# needs:` line.
 #
 #     windows/       where meson has built what runs on Windows: $WINDOWS
+#     windows32/     the same for 32 bits: $WINDOWS32, which needs gcc-mingw-w64-i686, and wine32 to run
 #     native/ instrumented/   as in lib.sh; hooks.dll lies beside what is instrumented
 #
 # A script has a Wine of its own, which ends with it.
@@ -9,7 +10,7 @@
 export WINEPREFIX=$work/wine WINEDEBUG=-all
 unset DISPLAY
 TOP=$(dirname "$TESTS")
-WINDOWS=$BUILD/windows
+WINDOWS=$BUILD/windows WINDOWS32=$BUILD/windows32
 
 # Keeps the script's status, which end_of_script takes for its own.
 wine_ends()
@@ -23,15 +24,49 @@ wine_ends()
 }
 trap wine_ends EXIT
 
-# The tools for Windows, built once for a build folder of those for Linux.
-windows_tools()
+# cross_built FOLDER CROSS_FILE: once for a build folder of the tools for Linux
+cross_built()
 {
     (
         flock 9
-        [[ -e $WINDOWS/build.ninja ]] ||
-            meson setup "$WINDOWS" "$TOP" --cross-file "$TOP/cross/mingw-w64.ini"
-        meson compile -C "$WINDOWS"
-    ) 9>"$BUILD/windows.lock" >windows.log 2>&1 || { tail -n 20 windows.log >&2; fail "cannot build for Windows"; }
+        [[ -e $1/build.ninja ]] || meson setup "$1" "$TOP" --cross-file "$TOP/cross/$2"
+        meson compile -C "$1"
+    ) 9>"$1.lock" >windows.log 2>&1 || { tail -n 20 windows.log >&2; fail "cannot build for Windows"; }
+}
+
+# The tools for Windows.
+windows_tools()
+{
+    cross_built "$WINDOWS" mingw-w64.ini
+}
+
+# Those of 32 bits. False, with a line that says so: they cannot be built here.
+windows32_tools()
+{
+    if ! type -P i686-w64-mingw32-gcc >compiler.path; then
+        echo 'skipped: Windows programs of 32 bits: gcc-mingw-w64-i686 is not installed'
+        return 1
+    fi
+    cross_built "$WINDOWS32" mingw-w64-i686.ini
+}
+
+# From here on, what is called `wine` is that of 32 bits: Debian's wine32, or the command WINE32. False, with a line that
+# says so: there is none.
+wine32()
+{
+    local name
+    if [[ ! ${WINE32:-} && ! -x /usr/lib/wine/wine ]]; then
+        echo 'skipped: Windows programs of 32 bits: wine32 is not installed'
+        return 1
+    fi
+    export WINEARCH=win32 WINEPREFIX=$work/wine32
+    [[ ${WINE32:-} ]] || return 0
+    mkdir -p wine32.bin
+    for name in '' boot cfg; do
+        printf '#!/bin/sh\nexec %s %s "$@"\n' "$WINE32" "${name:+wine$name}" >"wine32.bin/wine$name"
+    done
+    chmod 0755 wine32.bin/*
+    PATH=$work/wine32.bin:$PATH
 }
 
 # Whether that is what programs see; the answer is in wine.version.
@@ -78,7 +113,7 @@ copy_prefix()
 wine_begins()
 {
     local made
-    made=$BUILD/wine-$(wine --version | tr -c '[:alnum:]\n' _)-$EUID
+    made=$BUILD/wine${WINEARCH:+-$WINEARCH}-$(wine --version | tr -c '[:alnum:]\n' _)-$EUID
     (
         flock 9
         if [[ -d $made ]]; then

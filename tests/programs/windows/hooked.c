@@ -2,7 +2,8 @@
  * Hooks the program that it is linked into, at its start, by itself: what `instrument` does to a
  * file is done here to the image in memory. Functions are compiled with
  * -fpatchable-function-entry=5, so nothing is displaced: gcc puts five nops at their entry, and
- * notes where; clang puts one nop of five bytes, `nopl 8(%rax,%rax)`, which nothing else uses.
+ * notes where; clang puts one nop of five bytes, `nopl 8(%rax,%rax)`, which nothing else uses (nopl 8(%eax,%eax)
+ * for i386). hooked_stub.h of the processor's folder has the stub.
  *
  *      function:           jmp  stub
  *      stub:               as trace/image_manifest.h has it
@@ -16,14 +17,12 @@
 #include "trace/image_manifest.h"
 
 #define MOST_FUNCTIONS 4096
-#define STUB_SIZE      48
-#define STUB_BODY      41
 #define PATCH_SIZE     5
 
 extern char __ImageBase;
 /* Without one of our own there would be no such section in what clang alone compiled. */
-static uint64_t no_function __attribute__((section("__patchable_function_entries"), used));
-extern uint64_t __start___patchable_function_entries[], __stop___patchable_function_entries[];
+static uintptr_t no_function __attribute__((section("__patchable_function_entries"), used));
+extern uintptr_t __start___patchable_function_entries[], __stop___patchable_function_entries[];
 __declspec(dllimport) void umbra_enter_13(void);
 
 static struct image_header header;
@@ -32,9 +31,6 @@ static struct {
     struct manifest_function functions[MOST_FUNCTIONS];
     char path[2];
 } manifest;
-
-/* Within reach of a 5-byte jmp. Written before it is made executable. */
-static char stubs[MOST_FUNCTIONS * STUB_SIZE] __attribute__((aligned(4096)));
 
 static uint32_t rva(const void *at)
 {
@@ -48,21 +44,10 @@ static void put_int32(char *at, int64_t value)
     memcpy(at, &narrow, sizeof narrow);
 }
 
-static void write_stub(char *stub, uint32_t index, char *function)
-{
-    static const char code[] = "\x48\x89\x4c\x24\xe8\x48\x8b\x0d....\xe3\x16"
-                               "\x48\x89\x44\x24\xf0\x48\x8d\x05....\xff\xe1"
-                               "........\x48\x8b\x4c\x24\xe8";
-    char *body = stub + STUB_BODY;
+#include "hooked_stub.h"
 
-    memcpy(stub, code, sizeof code - 1);
-    put_int32(stub + 8, (char *)&header.entry_hook - (stub + 12));
-    put_int32(stub + 22, body - (stub + 26));
-    put_int32(body + STUB_HEADER_DISTANCE, (char *)&header - body);
-    put_int32(body + STUB_INDEX, index);
-    *body = (char)0xe9;
-    put_int32(body + 1, function + PATCH_SIZE - (body + PATCH_SIZE));
-}
+/* Within reach of a 5-byte jmp. Written before it is made executable. */
+static char stubs[MOST_FUNCTIONS * STUB_SIZE] __attribute__((aligned(4096)));
 
 static void patch(char *function, char *stub)
 {
@@ -89,7 +74,7 @@ static void hook(uint32_t index, char *function)
 
 static const IMAGE_SECTION_HEADER *code_section(void)
 {
-    const IMAGE_NT_HEADERS64 *headers =
+    const IMAGE_NT_HEADERS *headers =
         (const void *)(&__ImageBase + ((const IMAGE_DOS_HEADER *)&__ImageBase)->e_lfanew);
 
     return IMAGE_FIRST_SECTION(headers); /* .text comes first */
@@ -113,12 +98,12 @@ __attribute__((constructor, patchable_function_entry(0))) static void hook_all(v
     DWORD before;
 
     header = (struct image_header){.magic = IMAGE_MAGIC,
-                                   .entry_hook = (uint64_t)umbra_enter_13,
+                                   .entry_hook = (uintptr_t)umbra_enter_13,
                                    .version = IMAGE_VERSION,
                                    .header_rva = rva(&header),
                                    .manifest_rva = rva(&manifest),
                                    .image_size = rva(&manifest + 1)};
-    for (uint64_t *at = __start___patchable_function_entries;
+    for (uintptr_t *at = __start___patchable_function_entries;
          at < __stop___patchable_function_entries && count < MOST_FUNCTIONS; at++)
         if (*at && *(char *)*at == (char)0x90)
             hook(count++, (char *)*at);
