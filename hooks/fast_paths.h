@@ -124,7 +124,7 @@ static inline void fast_count_exit(struct thread *thread, struct record *record)
     struct trace_node *node = record->node;
     uint64_t exits = node->exits + 1;
 
-    record->slot = ~exits;
+    __atomic_store_n(&record->slot, ~exits, __ATOMIC_RELAXED); /* at once: half of it would be another number */
     BARRIER();
     node->exits = exits;
     BARRIER();
