@@ -88,7 +88,7 @@ static bool read_sections(struct loaded_ranges *ranges, const struct bounded_fil
         !(sections = pe_sections_copy(&headers, file)))
         return false;
     ranges->is_pe = true;
-    ranges->machine = EM_X86_64;
+    ranges->machine = headers.file.machine == PE_MACHINE_I386 ? EM_386 : EM_X86_64;
     ranges->items = memory_zeroed(headers.file.section_count, sizeof(*ranges->items));
     for (size_t i = 0; i < headers.file.section_count; i++) {
         const struct pe_section *section = &sections[i];

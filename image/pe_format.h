@@ -1,13 +1,14 @@
 /*
- * The PE32+ file format, as far as Umbra reads and writes it (Microsoft PE and COFF Specification).
- * Everything is little endian and may be unaligned in the file: copy it out.
+ * The PE32+ and PE32 file formats, as far as Umbra reads and writes them (Microsoft PE and COFF
+ * Specification). Structures are those of PE32+; of PE32, with addresses of 32 bits, those whose names
+ * end in _32, where they differ (image/pe_wide.h). Everything is little endian and may be unaligned in the file: copy it out.
  *
  *      0     +--------------------------+
  *            | MS-DOS header, stub      |  e_lfanew, at 0x3c
  *      lfanew+--------------------------+
  *            | "PE\0\0"                 |
  *            | pe_file_header           |  20 bytes
- *            | pe_optional_header       |  112 bytes
+ *            | pe_optional_header       |  112 bytes; 96 in PE32
  *            | pe_directory [16]        |  8 bytes each; number_of_directories says how many
  *            | pe_section [n]           |  40 bytes each
  *            +--------------------------+  size_of_headers, a multiple of file_alignment
@@ -30,6 +31,7 @@
 #define PE_MAGIC_32          0x10b
 #define PE_MAGIC_64          0x20b
 #define PE_MACHINE_X86_64    0x8664
+#define PE_MACHINE_I386      0x14c
 #define PE_FILE_EXECUTABLE   0x0002
 #define PE_RELOCS_STRIPPED   0x0001
 #define PE_DYNAMIC_BASE      0x0040
@@ -82,6 +84,21 @@ struct pe_optional_header {
     uint32_t loader_flags, number_of_directories;
 };
 
+struct pe_optional_header_32 {
+    uint16_t magic;
+    uint8_t linker_version[2];
+    uint32_t size_of_code, size_of_initialized_data, size_of_uninitialized_data;
+    uint32_t entry, base_of_code, base_of_data;
+    uint32_t image_base;
+    uint32_t section_alignment, file_alignment;
+    uint16_t versions[6];
+    uint32_t win32_version;
+    uint32_t size_of_image, size_of_headers, checksum;
+    uint16_t subsystem, dll_characteristics;
+    uint32_t stack_reserve, stack_commit, heap_reserve, heap_commit;
+    uint32_t loader_flags, number_of_directories;
+};
+
 struct pe_directory {
     uint32_t rva, size;
 };
@@ -90,6 +107,7 @@ enum pe_section_flags {
     PE_SECTION_CODE = 0x00000020,
     PE_SECTION_DATA = 0x00000040,
     PE_SECTION_NO_DATA = 0x00000080,
+    PE_SECTION_DISCARD = 0x02000000,
     PE_SECTION_EXECUTE = 0x20000000,
     PE_SECTION_READ = 0x40000000,
     PE_SECTION_WRITE = 0x80000000,
@@ -107,12 +125,14 @@ struct pe_section {
 
 /* The list ends with one of zeros. */
 struct pe_import {
-    uint32_t lookup; /* RVA of 64-bit entries up to a zero: RVA of hint and name, or ordinal */
+    uint32_t lookup; /* RVA of entries, each an address's size, up to a zero: RVA of hint and name, or
+                        ordinal, in whose highest bit is 1 */
     uint32_t timestamp, forwarder;
     uint32_t name;
     uint32_t slots; /* RVA of what the loader binds, one for each entry */
 };
-#define PE_IMPORT_BY_ORDINAL (1ull << 63)
+#define PE_IMPORT_BY_ORDINAL    (1ull << 63)
+#define PE_IMPORT_BY_ORDINAL_32 (1u << 31)
 
 struct pe_delay_import {
     uint32_t attributes; /* PE_DELAY_BY_RVA: all that follows are RVAs */
@@ -133,6 +153,11 @@ struct pe_tls {
     uint32_t zero_fill, flags;
 };
 
+struct pe_tls_32 {
+    uint32_t data, data_end, index, callbacks; /* addresses */
+    uint32_t zero_fill, flags;
+};
+
 /* Up to what is needed; its first field says how long it is. */
 struct pe_load_config {
     uint32_t size;
@@ -146,6 +171,19 @@ struct pe_load_config {
     uint64_t guard_continuations, guard_continuation_count;
 };
 #define PE_GUARD_ENTRY_SHIFT 28
+
+struct pe_load_config_32 {
+    uint32_t size;
+    uint8_t before_handlers[0x40 - 4];
+    uint32_t handlers, handler_count; /* address of RVAs: what may handle exceptions (SafeSEH) */
+    uint32_t guard_check, guard_dispatch;
+    uint32_t guard_functions, guard_function_count;
+    uint32_t guard_flags;
+    uint8_t before_long_jumps[0x70 - 0x5c];
+    uint32_t guard_long_jumps, guard_long_jump_count;
+    uint8_t before_continuations[0xa4 - 0x78];
+    uint32_t guard_continuations, guard_continuation_count;
+};
 
 struct pe_debug {
     uint32_t flags, timestamp, version, type, size, rva, raw;
@@ -198,13 +236,16 @@ struct pe_runtime_function {
 };
 
 #define PE_RELOCATION_ABSOLUTE 0
-#define PE_RELOCATION_64       10
+#define PE_RELOCATION_32       3  /* HIGHLOW: PE32's */
+#define PE_RELOCATION_64       10 /* DIR64: PE32+'s */
 
 _Static_assert(sizeof(struct pe_file_header) == 20, "COFF header");
 _Static_assert(sizeof(struct pe_optional_header) == 112, "optional header");
+_Static_assert(sizeof(struct pe_optional_header_32) == 96, "optional header");
 _Static_assert(sizeof(struct pe_section) == 40, "section header");
 _Static_assert(sizeof(struct pe_symbol) == 18, "COFF symbol");
 _Static_assert(sizeof(struct pe_load_config) == 0x118, "load configuration");
+_Static_assert(sizeof(struct pe_load_config_32) == 0xac, "load configuration");
 _Static_assert(sizeof(struct pe_exports) == 40, "export directory");
 _Static_assert(sizeof(struct pe_import) == 20, "import directory entry");
 _Static_assert(sizeof(struct pe_delay_import) == 32, "delay-import directory entry");

@@ -1,5 +1,5 @@
-/* The headers of a PE32+ x86-64 file that may say anything, each offset checked against its size.
- */
+/* The headers of a PE file for x86-64 or i386 that may say anything, each offset checked against its size;
+   those of PE32 widened (pe_wide.h). */
 #ifndef UMBRA_IMAGE_PE_HEADERS_H
 #define UMBRA_IMAGE_PE_HEADERS_H
 

@@ -1,4 +1,4 @@
-/* The agents for ELF programs by their files' names, without folders: one for each processor. */
+/* The agents by their files' names, without folders: one for each processor. */
 #ifndef UMBRA_AGENT_NAME_H
 #define UMBRA_AGENT_NAME_H
 
@@ -7,7 +7,8 @@
 
 #include "trace/image_manifest.h"
 
-#define IMAGE_AGENT_NAME_I386 "libhooks32.so"
+#define IMAGE_AGENT_NAME_I386    "libhooks32.so"
+#define IMAGE_PE_AGENT_NAME_I386 "hooks32.dll"
 
 static inline bool agent_name_is(const char *name)
 {

@@ -43,6 +43,12 @@ static const char *name_of(const char *strings, uint32_t strings_size,
     return *(*copies)++;
 }
 
+/* Symbols of i386 have an underscore in front of what the source calls them. */
+static const char *without_underscore(const struct pe_file *pe, const char *name)
+{
+    return pe->header.machine == PE_MACHINE_I386 && name && *name == '_' ? name + 1 : name;
+}
+
 void coff_symbols_add(struct symbol_table *table, const struct pe_file *pe)
 {
     uint64_t count = pe->header.symbol_count;
@@ -63,6 +69,7 @@ void coff_symbols_add(struct symbol_table *table, const struct pe_file *pe)
         const struct pe_symbol *symbol = &symbols[i];
         const char *name =
             is_code(pe, symbol) ? name_of(strings, pe->strings_size, symbol, &copies) : NULL;
+        name = without_underscore(pe, name);
         if (name && *name && *name != '.')
             symbol_table_add(table,
                              pe->image_base + pe->sections[symbol->section - 1].rva + symbol->value,

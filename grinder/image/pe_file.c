@@ -18,6 +18,7 @@ static bool read_headers(struct pe_file *pe, struct pe_headers *headers, struct 
         return false;
     pe->header = headers->file;
     pe->image_base = headers->optional.image_base;
+    pe->word = pe->header.machine == PE_MACHINE_I386 ? 4 : 8;
     count = (uint32_t)((headers->sections - headers->directories) / sizeof(struct pe_directory));
     if (count > headers->optional.number_of_directories)
         count = headers->optional.number_of_directories;

@@ -1,4 +1,4 @@
-/* Sections and directories of a PE32+ x86-64 file, each offset checked against its size. */
+/* Sections and directories of a PE file for x86-64 or i386, each offset checked against its size. */
 #ifndef UMBRA_GRINDER_PE_FILE_H
 #define UMBRA_GRINDER_PE_FILE_H
 
@@ -24,6 +24,7 @@ struct pe_file {
     struct bounded_file file;
     struct pe_file_header header;
     uint64_t image_base;
+    uint8_t word; /* bytes of an address */
     struct pe_directory directories[PE_DIRECTORIES]; /* zeroes where there is none */
     struct pe_file_section *sections;
     size_t section_count;

@@ -164,7 +164,7 @@ static void expect_refused(const void *bytes, size_t size, const char *expected)
     remove(path);
 }
 
-static void what_is_no_image_for_x86_64_is_refused(void **state)
+static void what_is_no_image_for_us_is_refused(void **state)
 {
     size_t size;
     uint8_t *bytes = pe_sample_read(MSVC, &size);
@@ -177,9 +177,12 @@ static void what_is_no_image_for_x86_64_is_refused(void **state)
     memcpy(&at, bytes + PE_DOS_LFANEW, sizeof(at));
     expect_refused(bytes, at + 24, "is a PE file with a malformed header");
     expect_refused(bytes, at + 24 + 112 + 128, "is a PE file with malformed sections");
-    bytes[at + 4] = 0x4c; /* i386 */
+    bytes[at + 4] = 0x4c; /* i386, whose headers are others */
     bytes[at + 5] = 0x01;
-    expect_refused(bytes, size, "is a PE file, but not for x86-64");
+    expect_refused(bytes, size, "is a PE file with a malformed header");
+    bytes[at + 4] = 0x64; /* arm64 */
+    bytes[at + 5] = 0xaa;
+    expect_refused(bytes, size, "is a PE file, but not for x86-64 or i386");
     free(bytes);
 }
 
@@ -192,7 +195,7 @@ int main(void)
         cmocka_unit_test(imports_have_their_library_in_front),
         cmocka_unit_test(the_debug_directory_names_the_pdb),
         cmocka_unit_test(the_manifest_is_found_by_the_header),
-        cmocka_unit_test(what_is_no_image_for_x86_64_is_refused),
+        cmocka_unit_test(what_is_no_image_for_us_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

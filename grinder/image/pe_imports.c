@@ -43,10 +43,12 @@ static const char *at_rva(struct imports *imports, uint32_t rva, uint32_t size)
 /* library!function, or library!ordinal7. */
 static char *make_name(struct imports *imports, const char *library, uint64_t entry)
 {
+    uint64_t by_ordinal =
+        imports->pe->word == sizeof(uint32_t) ? PE_IMPORT_BY_ORDINAL_32 : PE_IMPORT_BY_ORDINAL;
     char text[2 * MAX_NAME + 32];
     const char *name;
 
-    if (entry & PE_IMPORT_BY_ORDINAL) {
+    if (entry & by_ordinal) {
         snprintf(text, sizeof(text), "%.*s!ordinal%u", (int)MAX_NAME, library,
                  (unsigned)(entry & 0xffff));
     } else {
@@ -65,14 +67,14 @@ static char *make_name(struct imports *imports, const char *library, uint64_t en
 static void add_library(struct imports *imports, uint32_t name, uint32_t lookup, uint32_t slots)
 {
     const char *library = at_rva(imports, name, 1), *bytes;
-    uint64_t entry;
+    uint32_t size = imports->pe->word;
+    uint64_t entry = 0;
     char *text;
 
     if (!library)
         return;
-    for (uint32_t at = 0; (bytes = at_rva(imports, lookup + at, sizeof(entry)));
-         at += (uint32_t)sizeof(entry)) {
-        memcpy(&entry, bytes, sizeof(entry));
+    for (uint32_t at = 0; (bytes = at_rva(imports, lookup + at, size)); at += size) {
+        memcpy(&entry, bytes, size);
         if (!entry || !(text = make_name(imports, library, entry)))
             return;
         symbol_table_own(imports->table, text);
