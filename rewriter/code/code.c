@@ -170,11 +170,15 @@ void code_map_add_relocated(struct code_map *map, const struct code *code, uint6
     map->relocated[map->relocated_count++] = address;
 }
 
+size_t code_map_relocated_from(const struct code_map *map, uint64_t address, uint64_t word_size)
+{
+    return partition_point(i, map->relocated_count, map->relocated[i] + word_size <= address);
+}
+
 bool code_map_is_relocated(const struct code_map *map, uint64_t address, uint64_t end,
                            uint64_t word_size)
 {
-    size_t next =
-        partition_point(i, map->relocated_count, map->relocated[i] + word_size <= address);
+    size_t next = code_map_relocated_from(map, address, word_size);
 
     return next < map->relocated_count && map->relocated[next] < end;
 }

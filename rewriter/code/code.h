@@ -44,7 +44,9 @@ struct code {
     size_t data_count, data_room;
     struct code_unwind unwind;
     bool has_absolute_code;     /* linked to a fixed address: code may hold addresses as numbers */
+    bool has_listed_pointers;   /* relocations tell of all addresses of code that data hold */
     bool has_unlisted_pointers; /* data may hold addresses of code, and no relocations tell where */
+    bool moves_relocated;       /* what moves takes the words with it that a loader fills in, as operands */
     uint64_t table_origin; /* what entries of jump tables in code count from; 0: there are none */
     /* Of the global offset table, which PIC code of 32 bits has in a register: addresses and jump tables are
        distances from it; 0: there is none, or code does not use it so. */
@@ -164,6 +166,9 @@ void code_map_add_relocated(struct code_map *map, const struct code *code, uint6
 
 /* Puts what the sweeps noted in order. */
 void code_map_settle(struct code_map *map);
+
+/* Place among map->relocated of the first word of that size that ends behind an address. */
+size_t code_map_relocated_from(const struct code_map *map, uint64_t address, uint64_t word_size);
 
 /* Whether a loader fills in any of these bytes, with words of that size. To be asked once settled. */
 bool code_map_is_relocated(const struct code_map *map, uint64_t address, uint64_t end,

@@ -197,7 +197,7 @@ static void mark_plt(const struct code *code, struct function_list *functions)
 
 void code_discover(const struct code *code, struct function_list *functions, struct code_map *map)
 {
-    if (code->has_absolute_code || code->has_unlisted_pointers)
+    if ((code->has_absolute_code && !code->has_listed_pointers) || code->has_unlisted_pointers)
         note_data_pointers(code, functions, map);
     if (code->table_origin)
         code_inline_tables_find(code, functions, map);

@@ -105,6 +105,43 @@ static bool is_relocated(const struct patch_plan *plan, const struct patch_windo
                                  plan->code->processor->pointer_size);
 }
 
+/* Whether a word is an operand of the instruction, which stays one where that moves to. */
+static bool is_operand(const struct instruction *at, uint64_t word)
+{
+    const ZydisDecodedInstruction *zydis = &at->zydis;
+    uint64_t field = word - at->address;
+
+    if (at->flow == FLOW_INDIRECT_CALL && zydis->raw.modrm.rm == 4 && zydis->raw.sib.base == 4)
+        return false; /* [esp + n] gets another displacement: stub_put_call_operand */
+    return (zydis->raw.disp.size == 32 && zydis->raw.disp.offset == field) ||
+           (zydis->raw.imm[0].size == 32 && !zydis->raw.imm[0].is_relative &&
+            zydis->raw.imm[0].offset == field);
+}
+
+/* Whether all of these words are operands, whole, of what moves. */
+static bool relocated_moves(const struct patch_plan *plan, const struct patch_window *window)
+{
+    uint64_t word = plan->code->processor->pointer_size, end = window->start + window->displaced;
+    const struct code_map *map = plan->map;
+    size_t next = code_map_relocated_from(map, window->start, word), size;
+    const uint8_t *bytes = code_at(plan->code, window->start, &size);
+    struct instruction at;
+    ZydisDecoder decoder;
+
+    if (!plan->code->moves_relocated)
+        return false;
+    decoder_init(&decoder, plan->code->processor);
+    for (uint64_t address = window->start; address < end; address += at.length) {
+        if (!instruction_decode(&decoder, address, bytes + (address - window->start),
+                                size - (address - window->start), &at))
+            return false;
+        for (; next < map->relocated_count && map->relocated[next] < address + at.length; next++)
+            if (!is_operand(&at, map->relocated[next]))
+                return false;
+    }
+    return !code_map_is_relocated(map, end, window->start + patch_window_overwritten(window), word);
+}
+
 static bool window_moves(const struct patch_plan *plan, const struct function *function,
                          struct patch_window *window)
 {
@@ -140,7 +177,8 @@ enum patch_reason patch_window_measure(const struct patch_plan *plan,
     if (reason == PATCH_UNDECIDED)
         reason = window_check(plan, window);
     if (reason == PATCH_UNDECIDED &&
-        (window->displaced > PATCH_MAX_DISPLACED || is_relocated(plan, window) ||
+        (window->displaced > PATCH_MAX_DISPLACED ||
+         (is_relocated(plan, window) && !relocated_moves(plan, window)) ||
          !window_moves(plan, function, window)))
         reason = PATCH_UNMOVABLE;
     return reason;
