@@ -27,6 +27,7 @@ void pe_code_free(struct pe_code *pe)
     free(pe->made_names);
     free(pe->labels);
     free(pe->entries);
+    free(pe->relocated);
     code_map_free(&pe->map);
     function_list_free(&pe->functions);
 }

@@ -29,6 +29,9 @@ struct pe_code {
     size_t label_count, label_room;
     struct pe_runtime_function *entries; /* of .pdata; ascending, none overlaps another */
     size_t entry_count;
+    uint32_t *relocated; /* of PE32, RVAs of the words that the loader relocates, in the file's order */
+    size_t relocated_count, relocated_room;
+    bool has_odd_relocations; /* of other kinds than of words */
     struct pe_span generated; /* V8's builtins; empty if there are none */
     /* The function swept: */
     uint64_t swept, steady; /* where it begins; up to where the stack pointer stays the same */

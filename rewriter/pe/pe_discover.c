@@ -8,13 +8,22 @@
 #include "rewriter/code/code_discover.h"
 #include "rewriter/code/decode.h"
 #include "rewriter/pe/pe_entries.h"
+#include "rewriter/pe/pe_follow.h"
 #include "rewriter/pe/pe_generated.h"
 #include "rewriter/pe/pe_imports.h"
 #include "rewriter/pe/pe_labels.h"
+#include "rewriter/pe/pe_stack.h"
 #include "rewriter/pe/pe_symbols.h"
 #include "support/memory.h"
 
 #define X86_INT3 0xcc
+
+/* Sections that are not kept in memory: of what mingw's debugging information holds, much looks
+   like tables of jumps. */
+static bool is_debug_data(const struct pe_section *section)
+{
+    return section->flags & PE_SECTION_DISCARD && !(section->flags & PE_SECTION_EXECUTE);
+}
 
 static void ranges_read(struct pe_code *pe)
 {
@@ -25,7 +34,7 @@ static void ranges_read(struct pe_code *pe)
         struct code_range range = {image->base + section->rva, image->bytes + section->raw,
                                    pe_section_bytes(section)};
 
-        if (range.size)
+        if (range.size && !(pe_is_32(image) && is_debug_data(section)))
             code_add_range(&pe->code, range, section->flags & PE_SECTION_EXECUTE);
     }
 }
@@ -177,7 +186,7 @@ static struct return_slot slot_at(void *context, uint64_t address)
 
 void pe_aliases_read(struct pe_code *pe, const struct pe_image *image)
 {
-    *pe = (struct pe_code){.code.processor = &processor_x86_64, .image = image};
+    *pe = (struct pe_code){.code.processor = image->processor, .image = image};
     ranges_read(pe);
     pe_symbols_add(pe);
     pe_labels_add_all(pe);
@@ -189,13 +198,81 @@ void pe_names_read(struct pe_code *pe, const struct pe_image *image)
     function_list_settle(&pe->functions);
 }
 
+/* Where the return address is, pe_stack.h says of code of 32 bits. */
+static void no_begin(void *context, const struct function *function)
+{
+    (void)context;
+    (void)function;
+}
+
+static struct return_slot no_slot(void *context, uint64_t address)
+{
+    (void)context;
+    (void)address;
+    return (struct return_slot){.until = UINT64_MAX};
+}
+
+/* What handles an exception goes on, most often, in a function of the C library. */
+static void handlers_mark(struct pe_code *pe)
+{
+    struct instruction at;
+    ZydisDecoder decoder;
+
+    decoder_init(&decoder, pe->code.processor);
+    for (size_t i = 0; i < pe->functions.count; i++) {
+        const struct function *function = &pe->functions.items[i];
+        uint64_t address = function->address;
+        struct function *next;
+        const uint8_t *bytes;
+        size_t size;
+
+        if (function->reason != PATCH_UNWINDER)
+            continue;
+        while (address < function->end && (bytes = code_at(&pe->code, address, &size)) &&
+               instruction_decode(&decoder, address, bytes, size, &at)) {
+            address += at.length;
+            next = at.flow == FLOW_JUMP && address == function->end
+                       ? function_list_at(&pe->functions, at.target)
+                       : NULL;
+            if (next && !next->reason)
+                next->reason = PATCH_UNWINDER;
+        }
+    }
+}
+
+/* Of an image of 32 bits, which has no .pdata. */
+static void code_read_32(struct pe_code *pe)
+{
+    pe->code.unwind = (struct code_unwind){pe, no_begin, no_slot};
+    pe->code.has_absolute_code = true;
+    code_map_init(&pe->map, &pe->code);
+    pe_symbols_add(pe);
+    pe_entries_add(pe);
+    pe_pointers_add(pe);
+    pe->code.moves_relocated = !pe->has_odd_relocations;
+    pe->code.has_listed_pointers = pe->relocated_count;
+    pe_labels_add(pe);
+    pe_follow(pe);
+    pe_thunks_mark(pe);
+    handlers_mark(pe);
+    code_discover(&pe->code, &pe->functions, &pe->map);
+    pe_thunks_mark(pe);
+    pe_labels_name(pe);
+    pe_stack_mark(pe);
+    code_classify(&pe->map, &pe->functions);
+}
+
 void pe_code_read(struct pe_code *pe, const struct pe_image *image,
                   const struct pe_code_options *options)
 {
-    *pe = (struct pe_code){.code.processor = &processor_x86_64, .image = image};
+    *pe = (struct pe_code){.code.processor = image->processor, .image = image};
     ranges_read(pe);
     if (pe->code.range_count == 0)
         return;
+    if (pe_is_32(image)) {
+        code_read_32(pe);
+        return;
+    }
     pe->code.unwind = (struct code_unwind){pe, unwind_begin, slot_at};
     pe->code.table_origin = image->base;
     pe->code.has_unlisted_pointers = image->file.characteristics & PE_RELOCS_STRIPPED;

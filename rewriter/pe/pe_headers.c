@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "image/pe_wide.h"
 #include "rewriter/pe/pe_room.h"
 #include "trace/image_manifest.h"
 
@@ -85,10 +86,13 @@ void pe_headers_write(const struct pe_layout *layout, const struct pe_files *fil
     header.checksum = 0;
     memcpy(directories, image->directory, sizeof(directories));
     set_directory(directories, PE_IMPORTS, layout, &layout->imports);
-    set_directory(directories, PE_EXCEPTIONS, layout, &layout->exceptions);
+    if (!pe_is_32(image))
+        set_directory(directories, PE_EXCEPTIONS, layout, &layout->exceptions);
+    if (layout->relocations.size)
+        set_directory(directories, PE_RELOCATIONS, layout, &layout->relocations);
     set_directory(directories, PE_CERTIFICATES, layout, NULL);
     set_directory(directories, PE_BOUND_IMPORTS, layout, NULL);
     memcpy(image->bytes + image->nt + 4, &file, sizeof(file));
-    memcpy(image->bytes + image->optional, &header, sizeof(header));
+    pe_optional_write(image->bytes + image->optional, &header);
     memcpy(image->bytes + image->directories, directories, sizeof(directories));
 }

@@ -4,13 +4,12 @@
 #include <string.h>
 
 #include "image/pe_headers.h"
+#include "image/pe_wide.h"
 #include "support/memory.h"
 
 typedef unsigned long long ull;
 
-#define PE_HEADER_SIZE_32 96 /* of the optional header, without directories */
-
-#define WANTED      "a PE program or library for x86-64"
+#define WANTED      "a PE program or library for x86-64 or i386"
 #define BASE_LIMIT  (1ull << 47) /* of user space */
 #define IMAGE_LIMIT 0x7f000000u
 
@@ -18,8 +17,8 @@ static const struct {
     uint16_t machine;
     const char *name;
 } machines[] = {
-    {0x14c, "i386 (PE32)"}, {0x1c0, "arm"},      {0x1c4, "arm"},      {0x200, "ia64"},
-    {0xaa64, "arm64"},      {0xa641, "arm64ec"}, {0x5064, "riscv64"},
+    {0x1c0, "arm"},    {0x1c4, "arm"},      {0x200, "ia64"},
+    {0xaa64, "arm64"}, {0xa641, "arm64ec"}, {0x5064, "riscv64"},
 };
 
 bool pe_is_pe(const uint8_t *bytes, size_t size)
@@ -52,28 +51,29 @@ uint16_t pe_machine(const uint8_t *bytes, size_t size)
 }
 
 /* A CLR header in the data directory, whose place depends on the magic number. */
-static bool has_clr_header(const struct pe_image *image)
+bool pe_has_clr_header(const uint8_t *bytes, size_t size)
 {
-    size_t optional = image->nt + 4 + sizeof(struct pe_file_header), at;
+    size_t optional = nt_offset(bytes, size) + 4 + sizeof(struct pe_file_header), at;
+    struct pe_file_header file;
     uint16_t magic = 0;
     uint32_t rva = 0;
 
-    if (image->file.optional_header_size < sizeof(magic) || image->size - optional < sizeof(magic))
+    if (!nt_offset(bytes, size))
         return false;
-    memcpy(&magic, image->bytes + optional, sizeof(magic));
-    at = magic == PE_MAGIC_32 ? PE_HEADER_SIZE_32 : sizeof(struct pe_optional_header);
-    at += PE_CLR * sizeof(struct pe_directory);
-    if (at + sizeof(rva) > image->file.optional_header_size ||
-        at + sizeof(rva) > image->size - optional)
+    memcpy(&file, bytes + optional - sizeof(file), sizeof(file));
+    if (file.optional_header_size < sizeof(magic) || size - optional < sizeof(magic))
         return false;
-    memcpy(&rva, image->bytes + optional + at, sizeof(rva));
+    memcpy(&magic, bytes + optional, sizeof(magic));
+    at = pe_optional_size(magic) + PE_CLR * sizeof(struct pe_directory);
+    if (!pe_optional_size(magic) || at + sizeof(rva) > file.optional_header_size ||
+        at + sizeof(rva) > size - optional)
+        return false;
+    memcpy(&rva, bytes + optional + at, sizeof(rva));
     return rva;
 }
 
 static bool refuse_machine(const struct pe_image *image, uint16_t machine, struct failure *failure)
 {
-    if (has_clr_header(image))
-        return fail(failure, image->path, PE_FOUND_CLR);
     for (size_t i = 0; i < sizeof(machines) / sizeof(*machines); i++)
         if (machines[i].machine == machine)
             return fail(failure, image->path,
@@ -86,25 +86,29 @@ static bool refuse_machine(const struct pe_image *image, uint16_t machine, struc
 
 static bool read_headers(struct pe_image *image, struct failure *failure)
 {
-    size_t room;
+    size_t room, optional_size;
 
     image->nt = nt_offset(image->bytes, image->size);
     if (!image->nt)
         return fail(failure, image->path,
                     "expected " WANTED ", found an MS-DOS program, or one that is truncated");
     memcpy(&image->file, image->bytes + image->nt + 4, sizeof(image->file));
-    if (image->file.machine != PE_MACHINE_X86_64)
+    if (image->file.machine != PE_MACHINE_X86_64 && pe_has_clr_header(image->bytes, image->size))
+        return fail(failure, image->path, PE_FOUND_CLR);
+    if (!pe_machine_is_known(image->file.machine))
         return refuse_machine(image, image->file.machine, failure);
     if (!(image->file.characteristics & PE_FILE_EXECUTABLE))
         return fail(failure, image->path, "expected " WANTED ", found an object; link it first");
     image->optional = image->nt + 4 + sizeof(image->file);
-    image->directories = image->optional + sizeof(image->header);
+    image->processor = image->file.machine == PE_MACHINE_I386 ? &processor_i386 : &processor_x86_64;
+    optional_size = pe_optional_size(pe_magic_of(image->file.machine));
+    image->directories = image->optional + optional_size;
     image->section_table = image->optional + image->file.optional_header_size;
     room = image->file.section_count * sizeof(struct pe_section);
-    if (image->file.optional_header_size < sizeof(image->header) ||
-        image->section_table > image->size || image->size - image->section_table < room)
+    if (image->file.optional_header_size < optional_size || image->section_table > image->size ||
+        image->size - image->section_table < room)
         return fail(failure, image->path, "truncated: the file ends in its headers");
-    memcpy(&image->header, image->bytes + image->optional, sizeof(image->header));
+    pe_optional_read(&image->header, image->bytes + image->optional);
     return true;
 }
 
@@ -118,8 +122,10 @@ static bool check_headers(struct pe_image *image, struct failure *failure)
     const struct pe_optional_header *header = &image->header;
     size_t room = image->section_table - image->directories;
 
-    if (header->magic != PE_MAGIC_64)
-        return fail(failure, image->path, "expected PE32+ (magic 0x20b), found %#x", header->magic);
+    if (header->magic != pe_magic_of(image->file.machine))
+        return fail(failure, image->path, "expected %s (magic %#x), found %#x",
+                    pe_is_32(image) ? "PE32" : "PE32+", pe_magic_of(image->file.machine),
+                    header->magic);
     if (header->section_alignment < 4096 || !is_power_of_two(header->section_alignment) ||
         header->section_alignment > 1u << 24 || !is_power_of_two(header->file_alignment) ||
         header->file_alignment < PE_MIN_RAW_ALIGNMENT || header->file_alignment > 65536)
@@ -128,7 +134,8 @@ static bool check_headers(struct pe_image *image, struct failure *failure)
                     "%#x",
                     header->section_alignment, header->file_alignment);
     if (header->image_base % 65536 || header->image_base >= BASE_LIMIT ||
-        header->size_of_image > IMAGE_LIMIT)
+        header->size_of_image > IMAGE_LIMIT ||
+        (pe_is_32(image) && header->image_base + header->size_of_image > UINT32_MAX))
         return fail(failure, image->path, "malformed: image base %#llx, size %#x",
                     (ull)header->image_base, header->size_of_image);
     if (header->size_of_headers > image->size ||
@@ -266,6 +273,24 @@ bool pe_is_executable(const struct pe_image *image, uint64_t address)
         rva <= UINT32_MAX ? pe_section_at(image, (uint32_t)rva) : NULL;
 
     return section && section->flags & PE_SECTION_EXECUTE;
+}
+
+bool pe_is_32(const struct pe_image *image)
+{
+    return image->processor->pointer_size == sizeof(uint32_t);
+}
+
+uint64_t pe_word(const struct pe_image *image, const uint8_t *bytes)
+{
+    uint64_t word = 0;
+
+    memcpy(&word, bytes, image->processor->pointer_size);
+    return word;
+}
+
+uint64_t pe_import_by_ordinal(const struct pe_image *image)
+{
+    return pe_is_32(image) ? PE_IMPORT_BY_ORDINAL_32 : PE_IMPORT_BY_ORDINAL;
 }
 
 const char *pe_string(const struct pe_image *image, uint32_t rva)

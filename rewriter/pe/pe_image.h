@@ -10,12 +10,14 @@
 #include <stddef.h>
 
 #include "image/pe_format.h"
+#include "rewriter/code/processor.h"
 #include "support/failure.h"
 
 struct pe_image {
     const char *path; /* borrowed, for messages */
     uint8_t *bytes;   /* borrowed */
     size_t size;
+    const struct processor *processor;           /* it is for */
     size_t nt;                                   /* file offset of the signature */
     size_t optional, directories, section_table; /* file offsets */
     struct pe_file_header file;
@@ -33,7 +35,7 @@ struct pe_table {
     size_t count;         /* entries */
 };
 
-/* A program or library for x86-64. image->path is set. */
+/* A program or library for x86-64 or i386. image->path is set. */
 bool pe_image_read(struct pe_image *image, const char *path, uint8_t *bytes, size_t size,
                    struct failure *failure);
 void pe_image_free(struct pe_image *image);
@@ -50,6 +52,8 @@ uint16_t pe_machine(const uint8_t *bytes, size_t size);
 /* Made by Go's linker; code for a virtual machine. */
 bool pe_image_is_go(const struct pe_image *image);
 bool pe_image_is_clr(const struct pe_image *image);
+/* The same, of an image that may be none of ours. */
+bool pe_has_clr_header(const uint8_t *bytes, size_t size);
 /* Exports what the agent exports. */
 bool pe_image_is_agent(const struct pe_image *image);
 /* Refuses what cannot be instrumented: images instrumented before, Go programs, .NET. */
@@ -64,6 +68,11 @@ uint8_t *pe_at_rva(const struct pe_image *image, uint32_t rva, uint64_t size);
 uint64_t pe_available(const struct pe_image *image, uint32_t rva);
 const struct pe_section *pe_section_at(const struct pe_image *image, uint32_t rva);
 bool pe_is_executable(const struct pe_image *image, uint64_t address);
+/* A pointer, as the image's data hold them, or an entry of that size. */
+uint64_t pe_word(const struct pe_image *image, const uint8_t *bytes);
+/* What is set in the entry of a lookup table that has a number instead of a name. */
+uint64_t pe_import_by_ordinal(const struct pe_image *image);
+bool pe_is_32(const struct pe_image *image);
 /* A string; null if it does not end within its section. */
 const char *pe_string(const struct pe_image *image, uint32_t rva);
 

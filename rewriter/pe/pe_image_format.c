@@ -172,3 +172,20 @@ const struct image_format image_format_pe = {
     .write = write_image,
     .take_back = take_back,
 };
+
+const struct image_format image_format_pe32 = {
+    .agent = &agent_pe32,
+    .processor = &processor_i386,
+    .kind = pe_kind,
+    .open = open_image,
+    .close = close_image,
+    .require_fit = require_fit,
+    .has_signature = has_signature,
+    .make_room = make_room,
+    .find_functions = find_functions,
+    .find_names = find_names,
+    .module_name = module_name,
+    .visit_names = visit_names,
+    .write = write_image,
+    .take_back = take_back,
+};

@@ -5,5 +5,6 @@
 #include "rewriter/format/image_format.h"
 
 extern const struct image_format image_format_pe;
+extern const struct image_format image_format_pe32; /* of i386 */
 
 #endif

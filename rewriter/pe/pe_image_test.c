@@ -57,15 +57,30 @@ static void reads_what_is_there(void **state)
     assert_int_equal(pe_kind(sample.bytes, sample.size), IMAGE_KIND_ORIGINAL);
 }
 
+static void reads_what_is_there_of_i386(void **state)
+{
+    (void)state;
+    pe_sample_init_32(&sample);
+    assert_true(reads());
+    assert_true(pe_image_require_supported(&image, &failure));
+    assert_ptr_equal(image.processor, &processor_i386);
+    assert_int_equal(image.base, PE_SAMPLE_BASE_32);
+    assert_int_equal(image.end - image.base, 0x3000);
+    assert_ptr_equal(pe_at_rva(&image, 0x1010, 4), sample.bytes + 0x410);
+    assert_int_equal(pe_build_id(&image).count, PE_BUILD_ID_SIZE);
+    pe_image_free(&image);
+    assert_int_equal(pe_kind(sample.bytes, sample.size), IMAGE_KIND_ORIGINAL);
+    pe_sample_header(&sample)->magic = PE_MAGIC_64;
+    assert_refused("expected PE32 (magic 0x10b), found 0x20b");
+}
+
 static void refuses_other_machines(void **state)
 {
     (void)state;
     pe_sample_init(&sample);
-    pe_sample_file(&sample)->machine = 0x14c;
-    assert_refused("i386 (PE32); build it for x86-64");
-    assert_int_equal(pe_kind(sample.bytes, sample.size), IMAGE_KIND_MACHINE);
     pe_sample_file(&sample)->machine = 0xaa64;
     assert_refused("arm64; build it for x86-64");
+    assert_int_equal(pe_kind(sample.bytes, sample.size), IMAGE_KIND_MACHINE);
     pe_sample_file(&sample)->machine = 0x1234;
     assert_refused("machine number 0x1234");
 }
@@ -88,10 +103,8 @@ static void refuses_what_is_not_for_us(void **state)
     assert_refused("found a .NET program");
     assert_int_equal(pe_kind(sample.bytes, sample.size), IMAGE_KIND_MACHINE);
     /* Most of them are for any machine, which their headers call i386. */
-    pe_sample_init(&sample);
-    pe_sample_file(&sample)->machine = 0x14c;
-    pe_sample_header(&sample)->magic = PE_MAGIC_32;
-    memcpy((uint8_t *)pe_sample_header(&sample) + 96 + PE_CLR * 8, &(uint32_t){0x2008}, 4);
+    pe_sample_init_32(&sample);
+    pe_sample_directory(&sample, PE_CLR)->rva = 0x2008;
     assert_refused("found a .NET program");
     assert_int_equal(pe_kind(sample.bytes, sample.size), IMAGE_KIND_MACHINE);
     pe_sample_init(&sample);
@@ -177,6 +190,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_what_is_there),
+        cmocka_unit_test(reads_what_is_there_of_i386),
         cmocka_unit_test(refuses_other_machines),
         cmocka_unit_test(refuses_what_is_not_for_us),
         cmocka_unit_test(refuses_what_contradicts_itself),

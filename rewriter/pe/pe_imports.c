@@ -28,17 +28,16 @@ static void add_library(struct import_slots *slots, struct pe_code *pe, uint32_t
                         uint32_t first, const char *library)
 {
     const struct pe_image *image = pe->image;
+    uint32_t size = image->processor->pointer_size;
     const uint8_t *bytes;
-    uint64_t entry;
 
-    for (uint32_t at = 0; (bytes = pe_at_rva(image, lookup + at, sizeof(entry)));
-         at += IMPORT_SLOT_SIZE) {
+    for (uint32_t at = 0; (bytes = pe_at_rva(image, lookup + at, size)); at += size) {
+        uint64_t entry = pe_word(image, bytes);
         const char *name;
 
-        memcpy(&entry, bytes, sizeof(entry));
         if (!entry || !pe_section_at(image, first + at))
             return;
-        if (entry & PE_IMPORT_BY_ORDINAL)
+        if (entry & pe_import_by_ordinal(image))
             name = ordinal_name(pe, library, entry & UINT16_MAX);
         else
             name = pe_string(image, (uint32_t)entry + sizeof(uint16_t));
@@ -103,13 +102,26 @@ void pe_imports_add(struct pe_code *pe)
     free(slots.items);
 }
 
+/* The slot that an instruction jumps through, at a place that it names itself; 0 if there is none.
+ */
+static uint64_t jump_slot(const struct pe_image *image, const struct instruction *at)
+{
+    if (at->flow != FLOW_INDIRECT_JUMP)
+        return 0;
+    if (at->is_rip_based)
+        return at->operand;
+    return pe_is_32(image) && processor_i386.is_slot_jump(at)
+               ? (uint64_t)at->zydis.raw.disp.value & UINT32_MAX
+               : 0;
+}
+
 void pe_thunks_mark(struct pe_code *pe)
 {
     struct import_slots slots = slots_read(pe);
     struct instruction at;
     ZydisDecoder decoder;
 
-    decoder_init(&decoder, &processor_x86_64);
+    decoder_init(&decoder, pe->code.processor);
     for (size_t i = 0; i < pe->functions.count; i++) {
         struct function *function = &pe->functions.items[i];
         size_t size;
@@ -117,8 +129,7 @@ void pe_thunks_mark(struct pe_code *pe)
 
         if (!bytes || !instruction_decode(&decoder, function->address, bytes, size, &at))
             continue;
-        if (at.flow == FLOW_INDIRECT_JUMP && at.is_rip_based &&
-            import_slots_find(&slots, at.operand))
+        if (import_slots_find(&slots, jump_slot(pe->image, &at)))
             function->reason = PATCH_PLT;
     }
     free(slots.items);

@@ -1,6 +1,7 @@
 #include "rewriter/pe/pe_kind.h"
 
 #include "image/manifest.h"
+#include "image/pe_wide.h"
 #include "rewriter/pe/pe_image.h"
 
 enum image_kind pe_kind(uint8_t *bytes, size_t size)
@@ -13,7 +14,7 @@ enum image_kind pe_kind(uint8_t *bytes, size_t size)
 
     if (!machine)
         return IMAGE_KIND_OTHER;
-    if (machine != PE_MACHINE_X86_64)
+    if (!pe_machine_is_known(machine) || pe_has_clr_header(bytes, size))
         return IMAGE_KIND_MACHINE;
     if (!pe_image_read(&image, "", bytes, size, &ignored))
         return IMAGE_KIND_MALFORMED;
@@ -21,8 +22,6 @@ enum image_kind pe_kind(uint8_t *bytes, size_t size)
         kind = IMAGE_KIND_INSTRUMENTED;
     else if (pe_image_is_agent(&image))
         kind = IMAGE_KIND_AGENT;
-    else if (pe_image_is_clr(&image))
-        kind = IMAGE_KIND_MACHINE;
     else if (pe_image_is_go(&image))
         kind = IMAGE_KIND_GO;
     pe_image_free(&image);

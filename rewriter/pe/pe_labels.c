@@ -30,7 +30,7 @@ static bool begins_with_padding(const struct pe_code *pe, uint64_t address)
     size_t size;
     const uint8_t *bytes = code_at(&pe->code, address, &size);
 
-    decoder_init(&decoder, &processor_x86_64);
+    decoder_init(&decoder, pe->code.processor);
     return size < sizeof(zeros) || memcmp(bytes, zeros, sizeof(zeros)) == 0 ||
            !instruction_decode(&decoder, address, bytes, size, &first) ||
            first.zydis.mnemonic == ZYDIS_MNEMONIC_INT3 ||

@@ -17,7 +17,7 @@ struct pe_layout {
     struct buffer tables;           /* .umbrar */
     uint32_t stubs_rva, tables_rva; /* of the sections */
     uint32_t header_rva;            /* .umbraw, and the image_header at its start */
-    struct pe_part imports, exceptions, manifest;
+    struct pe_part imports, exceptions, relocations, manifest;
 };
 
 /* Appends the import directory, the agent first; to be called first. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "image/original.h"
+#include "image/pe_wide.h"
 #include "support/memory.h"
 
 static uint32_t align_up(uint64_t number, uint32_t alignment)
@@ -73,7 +74,7 @@ static void move_pointers(const struct pe_image *image, uint8_t *bytes, uint32_t
     header.size_of_headers += growth;
     move_raw(&file.symbols, growth);
     memcpy(bytes + image->nt + 4, &file, sizeof(file));
-    memcpy(bytes + image->optional, &header, sizeof(header));
+    pe_optional_write(bytes + image->optional, &header);
     for (size_t i = 0; i < image->section_count; i++) {
         struct pe_section section = image->sections[i];
 

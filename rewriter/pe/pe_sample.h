@@ -20,6 +20,7 @@
 #include "image/pe_format.h"
 
 #define PE_SAMPLE_BASE  0x140000000ull
+#define PE_SAMPLE_BASE_32 0x400000u
 #define PE_SAMPLE_TEXT  0x1000u
 #define PE_SAMPLE_DATA  0x2000u
 #define PE_SAMPLE_SLOT  0x2480u /* of Sleep; that of number 7 follows */
@@ -30,9 +31,13 @@ struct pe_sample {
     uint8_t bytes[PE_SAMPLE_BYTES + 64]; /* room for an overlay */
     size_t size;
     uint32_t unwind; /* RVA of the next unwind information */
+    uint16_t machine;
 };
 
 void pe_sample_init(struct pe_sample *sample);
+/* The same for i386, PE32. */
+void pe_sample_init_32(struct pe_sample *sample);
+uint64_t pe_sample_base(const struct pe_sample *sample);
 
 /* The bytes that are loaded at an RVA. */
 uint8_t *pe_sample_at(struct pe_sample *sample, uint32_t rva);
@@ -40,10 +45,11 @@ void pe_sample_code(struct pe_sample *sample, uint32_t rva, const void *bytes, s
 /* Adds to .pdata, by rising addresses: unwind information of that many bytes. */
 void pe_sample_unwind(struct pe_sample *sample, uint32_t start, uint32_t end, const void *info,
                       size_t size);
-/* Adds a base relocation for the 8 bytes at an RVA of the code. */
+/* Adds a base relocation for the address at an RVA of the code. */
 void pe_sample_relocate(struct pe_sample *sample, uint32_t rva);
 
 struct pe_file_header *pe_sample_file(struct pe_sample *sample);
+/* Of PE32, only what lies at the same places is to be used: from section_alignment to dll_characteristics. */
 struct pe_optional_header *pe_sample_header(struct pe_sample *sample);
 struct pe_directory *pe_sample_directory(struct pe_sample *sample, enum pe_directory_index index);
 

@@ -26,12 +26,24 @@ static const char *symbol_name(const struct pe_code *pe, const struct pe_symbol 
     return (const char *)strings.bytes + offset;
 }
 
+/* Symbols of i386 have an underscore in front of what the source calls them. */
+static const char *source_name(const struct pe_image *image, const char *name)
+{
+    return pe_is_32(image) && name && *name == '_' ? name + 1 : name;
+}
+
 /* A section's own symbol has details behind it. */
 static bool is_label(const struct pe_symbol *symbol)
 {
     return symbol->type == 0 && symbol->auxiliaries == 0 &&
            (symbol->storage == PE_SYMBOL_EXTERNAL || symbol->storage == PE_SYMBOL_STATIC ||
             symbol->storage == PE_SYMBOL_LABEL);
+}
+
+/* What gcc splits off a function is a function to it; .pdata, which tells it, is not in PE32. */
+static bool is_cold_part(const struct pe_image *image, const char *name)
+{
+    return pe_is_32(image) && strstr(name, ".cold");
 }
 
 static void take_symbol(struct pe_code *pe, const struct pe_symbol *symbol, uint64_t address,
@@ -41,7 +53,8 @@ static void take_symbol(struct pe_code *pe, const struct pe_symbol *symbol, uint
 
     if (symbol->type == PE_SYMBOL_FUNCTION) {
         if (name)
-            function.reason = (uint8_t)pe_name_reason(name);
+            function.reason =
+                (uint8_t)(is_cold_part(pe->image, name) ? PATCH_FRAGMENT : pe_name_reason(name));
         pe_code_add(pe, address, 0, function);
     } else if (name && *name != '.' && code_range_at(&pe->code, address)) {
         pe_labels_note(pe, (struct pe_label){address, name, symbol->storage == PE_SYMBOL_EXTERNAL});
@@ -62,7 +75,7 @@ static void add_symbols(struct pe_code *pe)
             continue;
         take_symbol(pe, &symbol,
                     image->base + image->sections[symbol.section - 1].rva + symbol.value,
-                    symbol_name(pe, &symbol, strings, i));
+                    source_name(image, symbol_name(pe, &symbol, strings, i)));
     }
 }
 

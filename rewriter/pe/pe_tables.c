@@ -4,12 +4,13 @@
  *      pe_import   agent       the first, so that it is initialized before all others
  *      pe_import   ...         the original's, with their own lookup tables and slots
  *      pe_import   zeros
- *      u64 [2]                 lookup table of the agent: RVA of hint and name; 0
+ *      address [2]             lookup table of the agent: RVA of hint and name; 0
  *      u16, name               umbra_enter_13
  *      name                    of the agent
  *
- * The agent's slot is image_header.entry_hook. The loader walks the lookup table and binds as many
- * slots as that has entries; no zero is needed behind the slot.
+ * The agent's slot is image_header.entry_hook. In PE32 it is the lower 4 bytes of that. The loader
+ * walks the lookup table and binds as many slots as that has entries; no zero is needed behind the
+ * slot.
  */
 #include <stddef.h>
 #include <string.h>
@@ -50,21 +51,21 @@ bool pe_imports_build(struct pe_layout *layout, const char *agent, struct failur
 {
     struct buffer *tables = &layout->tables;
     struct pe_import import = {0};
-    uint64_t lookup[2] = {0};
-    size_t lookup_at;
+    size_t word = layout->image->processor->pointer_size, lookup_at;
+    uint64_t name;
 
     layout->imports.offset = buffer_append_zeros(tables, sizeof(import));
     if (!append_originals(layout, failure))
         return false;
     buffer_append_zeros(tables, sizeof(import));
     layout->imports.size = tables->size - layout->imports.offset;
-    buffer_align(tables, sizeof(*lookup), 0);
-    lookup_at = buffer_append_zeros(tables, sizeof(lookup));
+    buffer_align(tables, word, 0);
+    lookup_at = buffer_append_zeros(tables, 2 * word);
     import.lookup = layout->tables_rva + (uint32_t)lookup_at;
-    lookup[0] = layout->tables_rva + buffer_append_zeros(tables, sizeof(uint16_t));
+    name = layout->tables_rva + buffer_append_zeros(tables, sizeof(uint16_t));
     buffer_append_string(tables, IMAGE_HOOK_SYMBOL);
     import.name = layout->tables_rva + (uint32_t)buffer_append_string(tables, agent);
-    memcpy(tables->bytes + lookup_at, lookup, sizeof(lookup));
+    memcpy(tables->bytes + lookup_at, &name, word);
     memcpy(tables->bytes + layout->imports.offset, &import, sizeof(import));
     return true;
 }

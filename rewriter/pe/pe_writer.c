@@ -13,6 +13,7 @@
 #include "rewriter/pe/pe_apart.h"
 #include "rewriter/pe/pe_checksum.h"
 #include "rewriter/pe/pe_headers.h"
+#include "rewriter/pe/pe_relocations.h"
 #include "support/memory.h"
 
 static uint32_t page_up(const struct pe_layout *layout, uint64_t rva)
@@ -60,7 +61,9 @@ static bool build(struct pe_layout *layout, const struct pe_writer_source *sourc
     layout->tables_rva = page_up(layout, layout->stubs_rva + layout->stubs.code.size);
     if (!pe_imports_build(layout, source->agent, failure))
         return false;
-    pe_exceptions_build(layout, source->pe, moves);
+    if (!pe_is_32(image))
+        pe_exceptions_build(layout, source->pe, moves);
+    pe_relocations_build(layout, source->pe, source->plan, moves);
     manifest->stubs = layout->stubs.address;
     buffer_align(&layout->tables, 64, 0);
     layout->manifest.size = manifest_size(manifest);

@@ -8,7 +8,7 @@
 const struct image_format *image_format_of(const uint8_t *bytes, size_t size)
 {
     if (pe_is_pe(bytes, size))
-        return &image_format_pe;
+        return pe_machine(bytes, size) == PE_MACHINE_I386 ? &image_format_pe32 : &image_format_pe;
     return elf_class_of(bytes, size) == &elf_class_i386 ? &image_format_elf32 : &image_format_elf;
 }
 
