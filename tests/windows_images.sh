@@ -145,7 +145,7 @@ cp instrumented/handlers.exe native/again.exe
 refused again.exe 'already instrumented'
 cp native/handlers.exe native/i386.exe
 put native/i386.exe $((nt + 4)) '\x4c\x01'
-refused i386.exe 'found one for i386 \(PE32\); build it for x86-64'
+refused i386.exe 'expected PE32 \(magic 0x10b\), found 0x20b'
 cp native/handlers.exe native/arm64.exe
 put native/arm64.exe $((nt + 4)) '\x64\xaa'
 refused arm64.exe 'found one for arm64'
@@ -167,7 +167,7 @@ refused short.exe 'truncated|malformed'
 
 # A tree with programs for both.
 mkdir -p tree/windows tree/linux
-cp native/handlers.exe native/i386.exe tree/windows
+cp native/handlers.exe native/arm64.exe tree/windows
 cp native/library.dll tree/windows
 cp "$BUILD/rewriter/instrument" tree/linux
 "$BUILD/rewriter/instrument" --agent="$AGENT" tree -o instrumented_tree >line 2>notes
