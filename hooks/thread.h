@@ -124,6 +124,7 @@ struct thread {
     struct trace_block *block;  /* where nodes are taken from */
     struct trace_node *root;
     uint32_t table_used;
+    uint32_t table_waits; /* contexts until the table tries again to grow */
     uint64_t table_room; /* entries that the table can grow to, where it is */
     uint32_t node_limit; /* contexts it may have before they fold */
     uint32_t tid;

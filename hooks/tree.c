@@ -9,7 +9,8 @@
 #define FIRST_TABLE_SIZE 512 /* entries: one page */
 /* Entries: folded nodes are as many as pairs of functions are. */
 #define LEAST_ROOM      (sizeof(void *) == 8 ? 1 << 20 : 1 << 18)
-#define ROOM_FOR_A_NODE 4 /* entries a node of the limit, folded ones not counted */
+#define GROWTH_WAITS    1024 /* contexts: where memory is short, each try takes two system calls */
+#define ROOM_FOR_A_NODE 4    /* entries a node of the limit, folded ones not counted */
 #define MOST_IF_LIMITED                                                                            \
     65536              /* nodes of a thread whose process may not have addresses as it likes */
 #define FOLDED_SHARE 4 /* of what a trace may grow to: contexts fold past one in so many */
@@ -82,7 +83,7 @@ static bool table_take(struct thread *thread)
     thread->table = pages_reserve(room * sizeof(*thread->table));
     thread->table_room = room;
     thread->table_mask = (FIRST_TABLE_SIZE - 1) * sizeof(*thread->table);
-    thread->table_used = 0;
+    thread->table_used = thread->table_waits = 0;
     return thread->table && pages_commit(thread->table, FIRST_TABLE_SIZE * sizeof(*thread->table));
 }
 
@@ -103,10 +104,14 @@ static bool table_make_room(struct thread *thread)
 
     if (thread->table_used < size / 4 * 3)
         return true;
-    if (size < thread->table_room && pages_commit(thread->table, 2 * size * sizeof(*entries)))
+    if (thread->table_waits)
+        thread->table_waits--;
+    else if (size < thread->table_room && pages_commit(thread->table, 2 * size * sizeof(*entries)))
         entries = pages_take(size * sizeof(*entries));
-    if (!entries)
+    if (!entries) {
+        thread->table_waits = thread->table_waits ? thread->table_waits : GROWTH_WAITS;
         return thread->table_used < size / 8 * 7;
+    }
     memcpy(entries, thread->table, size * sizeof(*entries));
     memset(thread->table, 0, size * sizeof(*entries));
     thread->table_mask = (2 * size - 1) * sizeof(*thread->table);

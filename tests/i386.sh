@@ -16,6 +16,13 @@ for script in calling_conventions longjmp exceptions fork exec thread_ends backt
     UMBRA_TEST_HOW=i386 bash "$TESTS/$script.sh" >said 2>&1 || { cat said >&2; fail "$script"; }
 done
 
+echo '-- a program that has taken all addresses: what is new is dropped, and later threads are recorded'
+build no_addresses no_addresses.c -m32
+instrumented no_addresses
+SERVICE_OPTIONS=--timing=none recorded no_addresses
+(($(summed dropped) > 100000)) || fail "there were addresses left: $(summed dropped) calls were dropped"
+equal 'threads that balance' "$(grep -c ' holds ' summary)" 5
+
 echo '-- a program as it is, by umbra record, with the libraries that it loads'
 gcc -m32 "${TESTS}/programs/phases.c" -I"$TESTS/.." -O2 -o phases
 XDG_CACHE_HOME=$work/cache umbra record --quiet -- ./phases >recorded.out
