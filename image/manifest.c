@@ -1,5 +1,6 @@
 #include "image/manifest.h"
 
+#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -302,6 +303,7 @@ enum manifest_state manifest_load(struct manifest *manifest, const struct bounde
     if (manifest_find(&place, file, &ranges)) {
         state = manifest_read(manifest, file, place.offset, place.room);
         manifest->is_away = state == MANIFEST_WHOLE && place.header.flags & IMAGE_IS_AWAY;
+        manifest->stub_frame = ranges.machine == EM_386 ? STUB_FRAME_SIZE_I386 : STUB_FRAME_SIZE;
     }
     loaded_ranges_free(&ranges);
     return state;

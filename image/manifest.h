@@ -22,7 +22,9 @@ struct manifest {
     uint32_t function_count, change_count, import_count, copy_count, site_count, stretch_count;
     uint32_t block_count;
     uint32_t hooked; /* functions that are */
-    bool is_away;    /* as IMAGE_IS_AWAY; manifest_load alone sets it */
+    /* Set by manifest_load alone: */
+    bool is_away;        /* as IMAGE_IS_AWAY */
+    uint32_t stub_frame; /* bytes from a stub to its body */
 };
 
 /* Where a manifest is. */

@@ -47,6 +47,7 @@ static void it_is_read(void **state)
     assert_int_equal(load(&manifest), MANIFEST_WHOLE);
     assert_int_equal(manifest.function_count, 2);
     assert_int_equal(manifest.hooked, 2);
+    assert_int_equal(manifest.stub_frame, STUB_FRAME_SIZE);
     assert_int_equal(manifest.functions[0].rva, SAMPLE_FUNCTION);
     assert_int_equal(manifest.changes[0].size, 2);
     assert_string_equal(manifest_import_name(&manifest, 1), "read");

@@ -15,4 +15,10 @@ static inline bool agent_name_is(const char *name)
     return !strcmp(name, IMAGE_AGENT_NAME) || !strcmp(name, IMAGE_AGENT_NAME_I386);
 }
 
+/* Of Windows programs. */
+static inline bool agent_name_is_windows(const char *name)
+{
+    return !strcmp(name, IMAGE_PE_AGENT_NAME) || !strcmp(name, IMAGE_PE_AGENT_NAME_I386);
+}
+
 #endif

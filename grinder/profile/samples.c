@@ -77,7 +77,7 @@ static uint32_t function_of_stub(const struct manifest *manifest, const struct s
     uint32_t distance = rva - stub->rva;
     uint32_t most = manifest_copy_of(manifest, stub->place) ? JUMP_SIZE : MOST_DISPLACED;
 
-    return distance > STUB_FRAME_SIZE && distance < STUB_FRAME_SIZE + most
+    return distance > manifest->stub_frame && distance < manifest->stub_frame + most
                ? stub->place
                : manifest->function_count;
 }

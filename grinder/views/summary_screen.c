@@ -11,6 +11,7 @@
 #include "grinder/views/process_tree.h"
 #include "grinder/views/summary_tables.h"
 #include "support/memory.h"
+#include "trace/agent_name.h"
 
 #define EVENT_COLUMNS 130 /* of the event summary's table */
 #define LABEL_COLUMNS 12  /* left of the text of a detail */
@@ -293,7 +294,7 @@ static bool is_of_recording(const struct module_facts *module)
     const char *slash = strrchr(module->path, '/'), *backslash = strrchr(module->path, '\\');
     const char *name = slash ? slash + 1 : backslash ? backslash + 1 : module->path;
 
-    return !module->image && (!strncmp(name, "libhooks.so", 11) || !strcmp(name, "hooks.dll") ||
+    return !module->image && (agent_name_is(name) || agent_name_is_windows(name) ||
                               !strncmp(name, "ld-linux", 8) || !strncmp(name, "ld-musl", 7));
 }
 
