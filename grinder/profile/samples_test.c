@@ -48,6 +48,7 @@ static const struct manifest_copy copies[COPIES] = {
 static struct image all_images[] = {{0},
                                     {.manifest = {.functions = functions,
                                                   .function_count = 4,
+                                                  .stub_frame = STUB_FRAME_SIZE,
                                                   .copies = copies,
                                                   .copy_count = COPIES},
                                      .function_count = 4}};
