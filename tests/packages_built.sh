@@ -33,7 +33,7 @@ lintian --fail-on error --allow-root packages/umbra_*.deb >lintian.log 2>&1 || {
 dpkg -x packages/umbra_*.deb root
 files=$(cd root && find . -type f -o -type l | sort)
 for wanted in bin/{call_trace_service,grinder,instrument,umbra} \
-    lib/x86_64-linux-gnu/umbra/{libhooks.so,libattach.so,hooks.dll,call_trace_service.exe} \
+    lib/x86_64-linux-gnu/umbra/{libhooks.so,libhooks32.so,libattach.so,hooks.dll,call_trace_service.exe} \
     lib/systemd/user/call_trace_service.{service,socket} \
     share/man/man1/{call_trace_service,grinder,instrument,umbra}.1.gz \
     share/bash-completion/completions/{call_trace_service,grinder,instrument,umbra} \
@@ -68,6 +68,15 @@ compare_runs "fib, by the package"
 equal "calls of fib" "$(calls_of fib)" 2692537
 "$bin/instrument" --agent="$work/root/usr/lib/x86_64-linux-gnu/umbra/libhooks.so" --bundle \
     native/fib -o bundled >line
+if gcc -m32 -g "$top/samples/fib.c" -o native/fib32 && native/fib32 >stdout; then
+    "$bin/instrument" native/fib32 -o instrumented/fib32 >line
+    rm -r traces
+    "$bin/call_trace_service" start --trace-dir="$work/traces" -- instrumented/fib32 >stdout
+    "$bin/grinder" --mode=profile --output-file=callgrind traces/*.bin
+    equal "calls of fib, of 32 bits" "$(calls_of fib)" 2692537
+else
+    echo 'skipped: a program of 32 bits, which this kernel does not execute'
+fi
 
 windows_tools
 (
