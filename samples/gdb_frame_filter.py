@@ -4,8 +4,8 @@
 
 A hooked function returns to a thunk in the agent's library, and that to the real caller. The
 thunk's frame is empty and gdb calls it `<signal handler called>`, since it is described like one.
-The filter leaves out exactly the frames whose address lies in libhooks.so, so that a real
-signal handler still shows. `bt -no-filters` shows everything.
+The filter leaves out exactly the frames whose address lies in libhooks.so, or libhooks32.so of a
+program of 32 bits, so that a real signal handler still shows. `bt -no-filters` shows everything.
 """
 
 import os
@@ -16,7 +16,7 @@ import gdb
 class ThunkFilter:
     """A frame filter, as in gdb's manual, "Frame Filter API"."""
 
-    agent = "libhooks.so"
+    agents = ("libhooks.so", "libhooks32.so")
 
     def __init__(self):
         self.name = "umbra-thunks"
@@ -26,7 +26,7 @@ class ThunkFilter:
 
     def is_thunk(self, frame):
         path = gdb.solib_name(frame.pc())
-        return path is not None and os.path.basename(path) == self.agent
+        return path is not None and os.path.basename(path) in self.agents
 
     def filter(self, frames):
         return (frame for frame in frames if not self.is_thunk(frame.inferior_frame()))

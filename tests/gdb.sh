@@ -23,7 +23,7 @@ case $(callers) in
     "$expected main") ;;
     *) cat bt gdb.log; fail "callers are missing or in disorder" ;;
 esac
-if [[ ${UMBRA_TEST_HOW:-auto} == prologue ]]; then
+if [[ ${UMBRA_TEST_HOW:-auto} == @(prologue|i386) ]]; then
     contains bt '<signal handler called>' # else nothing was hooked, or the filter is of no use
 else # frames of copies have no thunks, but those that are timed
     callers -ex 'break print_callers' -ex run -ex 'frame function innermost' -ex 'info symbol $pc' >/dev/null
