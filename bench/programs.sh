@@ -10,9 +10,10 @@ note()
     echo "$*" >&2
 }
 
+# With the agent of the program's processor, which is built beside it.
 instrument()
 {
-    "$build/rewriter/instrument" --agent="$build/hooks/libhooks.so" --overwrite ${how:+--how="$how"} "$@" >/dev/null
+    "$build/rewriter/instrument" --overwrite ${how:+--how="$how"} "$@" >/dev/null
 }
 
 # For which blocks run, and nothing else; not with prologue hooks, which cannot.
@@ -41,15 +42,22 @@ compile()
     "$compiler" "${optimize[@]}" "$@" "$source" -o "$file"
 }
 
-# from_source NAME SOURCE: NAME/program in native, pg, minimal; arguments come from the caller
+# from_source NAME SOURCE [OPTION…]: NAME/program in native, pg, minimal; arguments come from the caller
 from_source()
 {
     local name=$1 source=$2
-    compile "$work/$name/native/program" "$source"
+    shift 2
+    compile "$work/$name/native/program" "$source" "$@"
     [[ $source == *.cpp ]] && return
-    compile "$work/$name/pg/program" "$source" -pg
-    gcc -O2 -c "$sources/minimal_hook.c" -o "$work/minimal_hook.o"
-    compile "$work/$name/minimal/program" "$source" -finstrument-functions "$work/minimal_hook.o"
+    compile "$work/$name/pg/program" "$source" "$@" -pg
+    gcc -O2 "$@" -c "$sources/minimal_hook.c" -o "$work/minimal_hook.o"
+    compile "$work/$name/minimal/program" "$source" "$@" -finstrument-functions "$work/minimal_hook.o"
+}
+
+# Whether programs of 32 bits can be built, and run.
+has_i386()
+{
+    echo 'int main(void) { return 0; }' | gcc -m32 -x c - -o "$work/narrow" 2>/dev/null && "$work/narrow"
 }
 
 # installed NAME FILE: NAME/native/program is a copy of it; false if there is none
@@ -62,16 +70,20 @@ installed()
 # Every mode runs ./program in its folder.
 prepare()
 {
-    local name=$1 mode library
+    local name=$1 mode library narrow=
+    if [[ $name == *32 ]]; then
+        has_i386 || return
+        narrow=-m32
+    fi
     for mode in native instrumented covered counted uncalled pg minimal; do
         mkdir -p "$work/$name/$mode"
     done
     case $name in
-        fib)
-            from_source fib "$sources/fib.c"
+        fib | fib32)
+            from_source "$name" "$sources/fib.c" $narrow
             arguments=($([[ $quick ]] && echo 35 || echo 37)) ;;
-        threads)
-            from_source threads "$sources/fib.c"
+        threads | threads32)
+            from_source "$name" "$sources/fib.c" $narrow
             arguments=($([[ $quick ]] && echo 33 || echo 35) 4) ;;
         formulas)
             from_source formulas "$sources/formulas.c"
@@ -116,6 +128,7 @@ prepare()
         *) note "$(basename "$0"): no workload is called $name"; exit 2 ;;
     esac
     instrument "$work/$name/native/program" -o "$work/$name/instrumented/program"
+    [[ $narrow ]] && return # whose bodies are not copied, so that nothing in them is counted
     cover "$work/$name/native/program" -o "$work/$name/covered/program"
     count "$work/$name/native/program" -o "$work/$name/counted/program"
     count_without_calls "$work/$name/native/program" -o "$work/$name/uncalled/program"
