@@ -52,7 +52,7 @@ static const struct command_option table[] = {
     {NULL, 'o', "OUT", NULL, ALL, OUTPUT, 0, "write the result there"},
     {"overwrite", 0, NULL, NULL, ALL, OVERWRITE, 0,
      "replace OUT if it is a file, or for DIR a directory"},
-    {"agent", 0, "PATH", NULL, ALL, AGENT, 0, "have OUT load this libhooks.so or hooks.dll"},
+    {"agent", 0, "PATH", NULL, ALL, AGENT, 0, "have OUT load this agent"},
     {"bundle", 0, NULL, NULL, ALL, BUNDLE, 0, "put a copy of the agent beside OUT"},
     {"include", 0, "PATTERN", NULL, ALL, INCLUDE, 0, "hook functions that match"},
     {"exclude", 0, "PATTERN", NULL, ALL, EXCLUDE, 0, "leave functions that match alone"},
