@@ -11,7 +11,7 @@ if ! echo 'int main(void) { return 0; }' | gcc -m32 -x c - -o narrow || ! ./narr
 fi
 
 for script in calling_conventions longjmp exceptions fork exec thread_ends backtrace before_main tail_calls coroutines \
-    stack exit_race endings many_threads pause confined_programs stack_overflow snapshot gdb; do
+    stack exit_race endings many_threads pause confined_programs stack_overflow snapshot signal_shy signal_sight gdb; do
     echo "-- $script"
     UMBRA_TEST_HOW=i386 bash "$TESTS/$script.sh" >said 2>&1 || { cat said >&2; fail "$script"; }
 done

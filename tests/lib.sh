@@ -139,10 +139,12 @@ counted_in_copies()
     return 1
 }
 
-# tests/run --how=i386: the programs under test are of 32 bits.
+# tests/run --how=i386: the programs under test are of 32 bits. hows: the ways to hook that there are.
+hows=(prologue copy)
 if [[ ${UMBRA_TEST_HOW:-} == i386 ]]; then
     gcc() { command gcc -m32 "$@"; }
     g++() { command g++ -m32 "$@"; }
+    hows=(prologue)
 fi
 
 # build NAME SOURCE… [OPTION…]: native/NAME from the sources in programs/. CC, CXX and RUSTC may be

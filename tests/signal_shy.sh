@@ -25,7 +25,7 @@ for name in "${cases[@]}"; do
 done
 
 failures=0
-for how in prologue copy; do
+for how in "${hows[@]}"; do
     instrumented shy --overwrite --how=$how
     for source in timer 5000; do
         for name in "${cases[@]}"; do

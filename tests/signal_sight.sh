@@ -50,7 +50,7 @@ for case in "${cases[@]}"; do
     cp native.stdout "native.$case.stdout"
 done
 
-for how in prologue copy; do
+for how in "${hows[@]}"; do
     instrumented signal_sight --how=$how
     sources=(timer)
     sampled 5000 computes

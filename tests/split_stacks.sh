@@ -34,7 +34,7 @@ int main(void)
 }
 SOURCE
 build split "$work/split.c" -fsplit-stack
-for how in prologue copy; do
+for how in "${hows[@]}"; do
     instrumented split --how=$how
     run native ./split
     run instrumented ./split

@@ -42,7 +42,7 @@ computed()
         { sum += $at } END { exit !(sum < spent) }' functions || fail "the sum of the times is more than $spent ns"
 }
 
-for how in prologue copy; do
+for how in "${hows[@]}"; do
     # what else either does, timing_perf.sh tells
     source=timer
     [[ $how = prologue ]] || source=1000
