@@ -2,7 +2,7 @@
 # Windows programs and libraries of 32 bits do what they did, with an agent that records nothing, however they were
 # built. Images verify, and are undone byte for byte; what cannot be instrumented is refused by name. They run where
 # $WINE32, or wine32's /usr/lib/wine/wine, runs programs of 32 bits.
-# needs: gcc-mingw-w64-i686
+# needs: g++-mingw-w64-i686
 # seconds: 20
 . "$(dirname "$0")/lib.sh"
 
@@ -161,6 +161,17 @@ refused moves.exe 'bodies are copied in ELF files for x86-64 only' --how=copy
 refused moves.exe 'expected an ELF file for x86-64' --count=blocks
 cp instrumented/moves.exe native/again.exe
 refused again.exe 'already instrumented'
+
+# Exceptions of C++ pass recorded calls where libgcc is told of the thunks, and that is a library.
+for options in '' -static '-static -s'; do
+    # shellcheck disable=SC2086
+    i686-w64-mingw32-g++ -O2 $options "$TESTS/../samples/exceptions.cpp" -o native/thrown.exe
+    if [[ $options ]]; then
+        refused thrown.exe "found those of GNU C\\+\\+ or Rust with a libgcc of the image's own"
+    else
+        hooked thrown.exe
+    fi
+done
 AGENT=$work/native/library.dll refused moves.exe 'found a library without umbra_enter_13'
 if [[ $can_run ]]; then
     ${WINESERVER:-wineserver} -k 2>/dev/null || true

@@ -1,5 +1,6 @@
 /* What an image must be to be instrumented, beyond being well-formed. */
 #include <string.h>
+#include <strings.h>
 
 #include "image/manifest.h"
 #include "image/pe_headers.h"
@@ -92,6 +93,54 @@ static bool is_ocaml(const struct pe_image *image)
     return count >= OCAML_FEWEST;
 }
 
+/* Whether it imports from a library whose name begins so. */
+static bool imports_from(const struct pe_image *image, const char *begin)
+{
+    struct pe_table directory = pe_directory_table(image, PE_IMPORTS, sizeof(struct pe_import));
+
+    for (size_t i = 0; i < directory.count; i++) {
+        struct pe_import import;
+        const char *name;
+
+        memcpy(&import, directory.bytes + i * sizeof(import), sizeof(import));
+        name = import.name ? pe_string(image, import.name) : NULL;
+        if (name && strncasecmp(name, begin, strlen(begin)) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool code_has(const struct pe_image *image, const char bytes[4])
+{
+    for (size_t i = 0; i < image->section_count; i++) {
+        const struct pe_section *section = &image->sections[i];
+
+        if (section->flags & PE_SECTION_EXECUTE &&
+            memmem(image->bytes + section->raw, pe_section_bytes(section), bytes, 4))
+            return true;
+    }
+    return false;
+}
+
+/*
+ * On i386 GNU C++ and Rust unwind by libgcc. The agent tells libgcc_s_dw2-1.dll of its thunks. One
+ * that is linked in cannot be reached: an exception would not get past a recorded call. Their
+ * personality functions compare the exception's class with a number of 8 bytes, in two halves:
+ * GNUCC++\0, MOZ\0RUST.
+ */
+static bool has_own_libgcc(const struct pe_image *image)
+{
+    static const char classes[][2][4] = {{{'C', 'U', 'N', 'G'}, {'\0', '+', '+', 'C'}},
+                                         {{'T', 'S', 'U', 'R'}, {'\0', 'Z', 'O', 'M'}}};
+
+    if (image->processor != &processor_i386 || imports_from(image, "libgcc_s"))
+        return false;
+    for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++)
+        if (code_has(image, classes[i][0]) && code_has(image, classes[i][1]))
+            return true;
+    return false;
+}
+
 bool pe_image_require_supported(const struct pe_image *image, struct failure *failure)
 {
     struct bounded_file file = bounded_file_of(image->bytes, image->size);
@@ -112,5 +161,10 @@ bool pe_image_require_supported(const struct pe_image *image, struct failure *fa
                     "which moves its stacks and reads return addresses; use Go's own profiler");
     if (is_ocaml(image))
         return fail(failure, image->path, OCAML_FOUND);
+    if (has_own_libgcc(image))
+        return fail(
+            failure, image->path,
+            "expected exceptions by libgcc_s_dw2-1.dll, which the agent can tell of recorded "
+            "calls, found those of GNU C++ or Rust with a libgcc of the image's own");
     return true;
 }
