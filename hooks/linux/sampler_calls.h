@@ -1,4 +1,4 @@
-/* What the agent does before the C library's functions of sampler_calls.S, which it leaves the
+/* What the agent does before the C library's functions of sampler_calls.inc, which it leaves the
    arguments of. What may not be readable is left to the kernel to complain about. */
 #ifndef UMBRA_HOOKS_LINUX_SAMPLER_CALLS_H
 #define UMBRA_HOOKS_LINUX_SAMPLER_CALLS_H

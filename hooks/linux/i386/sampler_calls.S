@@ -1,4 +1,4 @@
-/* Functions that would show a program the sampler's signal: x86_64/sampler_calls.S tells which, and why. */
+/* What each of sampler_calls.inc's functions does, on i386. */
 #include "hooks/linux/i386/calls.inc"
 
 #define SIGURG         23
@@ -9,6 +9,7 @@
 
     /* Arguments by number, as the function is entered. */
 #define ARGUMENT(number) dword ptr [esp + 4 * (number)]
+#define POINTER          ARGUMENT
 
     .macro watched_function name
     exported_function \name
@@ -25,7 +26,6 @@
 
     /* Calls the C library's function with copies of \count arguments. eax: what it returns. */
     .macro call_next count
-    .set    pushed, 0
     .rept   \count
     push    [esp + 4 * \count]
     .cfi_adjust_cfa_offset 4
@@ -43,10 +43,10 @@
     .cfi_adjust_cfa_offset -4
     .endm
 
-    /* number: of the argument that is the signal's. */
-    .macro handler_function name, number=1
+    /* \number: where the signal's is. */
+    .macro handler_function name, number:vararg
     watched_function \name
-    cmp     ARGUMENT(\number), SIGURG
+    cmp     \number, SIGURG
     jne     2f
     call_before sampler_give_up
     end_watched \name
@@ -107,10 +107,10 @@
     end_watched \name
     .endm
 
-    /* mask: the number of the argument that lets signals in during the call, if it is not null. */
-    .macro waiting_function name, mask
+    /* \mask: where the argument is that lets signals in during the call, if it is not null. */
+    .macro waiting_function name, mask:vararg
     watched_function \name
-    cmp     ARGUMENT(\mask), 0
+    cmp     \mask, 0
     je      2f
     call_before umbra_before_look
     end_watched \name
@@ -126,67 +126,6 @@
     end_watched \name
     .endm
 
-    action_function sigaction
-    action_function __sigaction
-
-    handler_function signal
-    handler_function bsd_signal
-    handler_function ssignal
-    handler_function sysv_signal
-    handler_function __sysv_signal
-    handler_function sigset
-    handler_function sigignore
-    handler_function siginterrupt
-    handler_function raise
-    handler_function gsignal
-    handler_function pthread_kill, 2
-    handler_function pthread_sigqueue, 2
-    handler_function tgkill, 3
-
-    mask_function sigprocmask
-    mask_function pthread_sigmask
-    always_watched sigsetmask, umbra_before_sigsetmask
-    always_watched sigrelse, umbra_before_sigrelse
-
-    always_watched sigpending, umbra_before_look
-    always_watched sigsuspend, umbra_before_look
-    always_watched __sigsuspend, umbra_before_look
-    always_watched sigpause, umbra_before_look
-    always_watched __sigpause, umbra_before_look
-    always_watched __xpg_sigpause, umbra_before_look
-    waiting_function ppoll, 4
-    waiting_function __ppoll_chk, 4
-    waiting_function __ppoll64, 4
-    waiting_function pselect, 6
-    waiting_function __pselect64, 6
-    waiting_function epoll_pwait, 5
-    waiting_function epoll_pwait2, 5
-    waiting_function __epoll_pwait2_time64, 5
-
-    held_function sigwait, umbra_before_wait
-    held_function sigwaitinfo, umbra_before_wait
-    held_function sigtimedwait, umbra_before_wait
-    held_function __sigtimedwait64, umbra_before_wait
-    always_watched signalfd, umbra_before_signalfd
-
-    jump_function longjmp
-    jump_function _longjmp
-    jump_function siglongjmp
-    jump_function __longjmp_chk
-
-    held_function sigaltstack, umbra_before_altstack /* a larger one is the thread's only afterwards */
-    always_watched sigstack, umbra_before_sigstack
-
-    always_watched execve, umbra_before_execute
-    always_watched execv, umbra_before_execute
-    always_watched execvp, umbra_before_execute
-    always_watched execvpe, umbra_before_execute
-    always_watched execl, umbra_before_execute
-    always_watched execlp, umbra_before_execute
-    always_watched execle, umbra_before_execute
-    always_watched fexecve, umbra_before_execute
-    always_watched execveat, umbra_before_execute
-
     /* The other program begins with the mask that the program has set. */
     .macro spawning_function name
     watched_function \name
@@ -197,15 +136,12 @@
     end_watched \name
     .endm
 
-    spawning_function posix_spawn
-    spawning_function posix_spawnp
-    spawning_function system
-    spawning_function popen
+#include "hooks/linux/sampler_calls.inc"
 
-    watched_function ptrace
-    cmp     ARGUMENT(1), PTRACE_TRACEME
-    jne     2f
-    call_before sampler_give_up
-    end_watched ptrace
+    /* With times of 64 bits. */
+    waiting_function __ppoll64, POINTER(4)
+    waiting_function __pselect64, POINTER(6)
+    waiting_function __epoll_pwait2_time64, POINTER(5)
+    held_function __sigtimedwait64, umbra_before_wait
 
     .section .note.GNU-stack, "", @progbits

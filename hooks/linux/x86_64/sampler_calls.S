@@ -1,17 +1,14 @@
-/*
- * Functions of the C library's that a dynamic program finds in the agent first, for they would show it the
- * sampler's signal (sampler.h):
- *
- *      handlers        a program that wants one for the signal, or sends it to a thread, gets the signal for
- *                      itself; one that asks what is there is told that there is none
- *      waits, looks    none of the sampler's is pending where the program looks; the thread's samples are
- *                      held (sampler_hold.h)
- *      masks, jumps    as the signal is unblocked, they go on; masks that block everything are opened
- *      ptrace          a tracer sees no signal
- *
- * What each does before it goes on to the C library's, sampler_calls.c says.
- */
+/* What each of sampler_calls.inc's functions does, on x86-64. */
 #include "hooks/linux/x86_64/calls.inc"
+
+#define ARGUMENT(number) ARGUMENT_##number
+#define ARGUMENT_1 edi
+#define ARGUMENT_2 esi
+#define ARGUMENT_3 edx
+#define POINTER(number) POINTER_##number
+#define POINTER_4 rcx
+#define POINTER_5 r8
+#define POINTER_6 r9
 
 #define SIGURG         23
 #define PTRACE_TRACEME 0
@@ -33,7 +30,7 @@
     .endm
 
     /* \number: where the signal's is. */
-    .macro handler_function name, number=edi
+    .macro handler_function name, number:vararg
     watched_function \name
     cmp     \number, SIGURG
     jne     2f
@@ -102,7 +99,7 @@
     .endm
 
     /* \mask: where the argument is that lets signals in during the call, if it is not null. */
-    .macro waiting_function name, mask
+    .macro waiting_function name, mask:vararg
     watched_function \name
     test    \mask, \mask
     jz      2f
@@ -119,63 +116,6 @@
     end_watched \name
     .endm
 
-    action_function sigaction
-    action_function __sigaction
-
-    handler_function signal
-    handler_function bsd_signal
-    handler_function ssignal
-    handler_function sysv_signal
-    handler_function __sysv_signal
-    handler_function sigset
-    handler_function sigignore
-    handler_function siginterrupt
-    handler_function raise
-    handler_function gsignal
-    handler_function pthread_kill, esi
-    handler_function pthread_sigqueue, esi
-    handler_function tgkill, edx
-
-    mask_function sigprocmask
-    mask_function pthread_sigmask
-    always_watched sigsetmask, umbra_before_sigsetmask
-    always_watched sigrelse, umbra_before_sigrelse
-
-    always_watched sigpending, umbra_before_look
-    always_watched sigsuspend, umbra_before_look
-    always_watched __sigsuspend, umbra_before_look
-    always_watched sigpause, umbra_before_look
-    always_watched __sigpause, umbra_before_look
-    always_watched __xpg_sigpause, umbra_before_look
-    waiting_function ppoll, rcx
-    waiting_function __ppoll_chk, rcx
-    waiting_function pselect, r9
-    waiting_function epoll_pwait, r8
-    waiting_function epoll_pwait2, r8
-
-    held_function sigwait, umbra_before_wait
-    held_function sigwaitinfo, umbra_before_wait
-    held_function sigtimedwait, umbra_before_wait
-    always_watched signalfd, umbra_before_signalfd
-
-    jump_function longjmp
-    jump_function _longjmp
-    jump_function siglongjmp
-    jump_function __longjmp_chk
-
-    held_function sigaltstack, umbra_before_altstack /* a larger one is the thread's only afterwards */
-    always_watched sigstack, umbra_before_sigstack
-
-    always_watched execve, umbra_before_execute
-    always_watched execv, umbra_before_execute
-    always_watched execvp, umbra_before_execute
-    always_watched execvpe, umbra_before_execute
-    always_watched execl, umbra_before_execute
-    always_watched execlp, umbra_before_execute
-    always_watched execle, umbra_before_execute
-    always_watched fexecve, umbra_before_execute
-    always_watched execveat, umbra_before_execute
-
     /* The other program begins with the mask that the program has set. */
     .macro spawning_function name
     watched_function \name
@@ -188,15 +128,6 @@
     end_watched \name
     .endm
 
-    spawning_function posix_spawn
-    spawning_function posix_spawnp
-    spawning_function system
-    spawning_function popen
-
-    watched_function ptrace
-    cmp     edi, PTRACE_TRACEME
-    jne     2f
-    call_before sampler_give_up
-    end_watched ptrace
+#include "hooks/linux/sampler_calls.inc"
 
     .section .note.GNU-stack, "", @progbits
