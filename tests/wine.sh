@@ -50,8 +50,8 @@ windows32_tools()
     cross_built "$WINDOWS32" mingw-w64-i686.ini
 }
 
-# From here on, what is called `wine` is that of 32 bits: Debian's wine32, or the command WINE32. False, with a line that
-# says so: there is none.
+# From here on, what is called `wine` is that of 32 bits: Debian's wine32, or the command WINE32, whose server is the
+# command WINESERVER, if that is set. False, with a line that says so: there is none.
 wine32()
 {
     local name
@@ -65,6 +65,7 @@ wine32()
     for name in '' boot cfg; do
         printf '#!/bin/sh\nexec %s %s "$@"\n' "$WINE32" "${name:+wine$name}" >"wine32.bin/wine$name"
     done
+    [[ ! ${WINESERVER:-} ]] || ln -sf "$WINESERVER" wine32.bin/wineserver
     chmod 0755 wine32.bin/*
     PATH=$work/wine32.bin:$PATH
 }

@@ -4,32 +4,12 @@
 # needs: g++-multilib git
 # seconds: 200
 . "$(dirname "$0")/../lib.sh"
+. "$TESTS/fetched.sh"
 
 packages=(lua5.4 python3.11-minimal libpython3.11-minimal libpython3.11-stdlib git xz-utils sqlite3 bash libstdc++6 libgcc-s1
     libc6 libreadline8 libtinfo6 zlib1g libexpat1 libsqlite3-0 liblzma5 libpcre2-8-0 libssl3 libbz2-1.0 libffi8 libuuid1)
 
-# fetched FOLDER PACKAGE…: unpacked there, without a trace in this system's own packages
-fetched()
-{
-    local folder=$1 apt=$work/apt package
-    mkdir -p "$folder" "$apt"/{lists,archives}/partial debs
-    touch "$apt/status"
-    apt=(apt-get -qq -o APT::Architecture=i386 -o APT::Architectures=i386 -o Dir::State="$apt" -o Dir::State::status="$apt/status"
-        -o Dir::State::lists="$apt/lists" -o Dir::Cache="$apt" -o APT::Sandbox::User=root)
-    "${apt[@]}" update >apt.log 2>&1 || true # what is missing is missed below
-    for package in "${@:2}"; do
-        (cd debs && "${apt[@]}" download "$package" >>../apt.log 2>&1) || return
-    done
-    for package in debs/*.deb; do
-        dpkg -x "$package" "$folder"
-    done
-}
-
-if ! fetched root "${packages[@]}"; then
-    tail -n 2 apt.log
-    echo "skipped: Debian's packages for i386, which cannot be had here"
-    exit 0
-fi
+fetched root "${packages[@]}" || exit 0
 libraries=$work/root/lib/i386-linux-gnu:$work/root/usr/lib/i386-linux-gnu
 if ! LD_LIBRARY_PATH=$libraries root/usr/bin/lua5.4 -v; then
     echo 'skipped: programs of 32 bits, which this kernel does not execute'
