@@ -86,7 +86,7 @@ begin a_trace_is_completed
     expect 0 "$service" stop
     says out 'traces completed: 1, with 24576 bytes'
     trace=$(echo traces/service_test_client-*-1.bin)
-    header "$trace" 'magic=UMBRATRC version=13 .* session=1 node_limit=77$'
+    header "$trace" 'magic=UMBRATRC version=14 .* session=1 node_limit=77$'
     header "$trace" "ppid=$$ "
     header "$trace" 'capacity=1048576 used=24576 length=24576 mode=600$'
     header "$trace" 'state=2 end=1 end_seen=1 ticks_per_second=[1-9]'

@@ -94,7 +94,7 @@ done
 client record 5
 wait_for 'status_is "0 running, 1 ended"'
 show traces/some_program.exe-*-1.bin
-contains shown 'magic=UMBRATRC version=13 .* ppid=17 session=1 node_limit=77$'
+contains shown 'magic=UMBRATRC version=14 .* ppid=17 session=1 node_limit=77$'
 contains shown 'capacity=1048576 used=24576 length=24576'
 contains shown 'state=2 end=1 end_seen=1'
 contains shown '^exe=C:\\Program Files\\some program.exe$'

@@ -27,6 +27,7 @@ struct search {
 
 void patch_ways_init(struct patch_ways *ways, const struct code *code)
 {
+    *ways = (struct patch_ways){0};
     address_set_init(&ways->known, code);
     address_set_init(&ways->barred, code);
 }

@@ -24,6 +24,7 @@
 struct extent {
     uint64_t start, end;
     bool flows_on; /* into what follows */
+    bool is_sure;  /* it ends by a return, or by a jump whose target is known */
 };
 
 struct addresses {
@@ -35,6 +36,8 @@ struct follow {
     struct pe_code *pe;
     ZydisDecoder decoder;
     struct address_set starts, relocated;
+    struct address_set fresh,
+        measured; /* starts since the last measuring began, and those before it */
     struct address_set called, pointed; /* of the starts: what tells of them */
     struct addresses waiting, candidates, jumped;
     struct extent *extents; /* ascending by start */
@@ -52,6 +55,7 @@ static void add_start(struct follow *follow, uint64_t address)
     if (!code_range_at(&follow->pe->code, address) || address_set_has(&follow->starts, address))
         return;
     address_set_add(&follow->starts, address);
+    address_set_add(&follow->fresh, address);
     put(&follow->waiting, address);
 }
 
@@ -195,8 +199,10 @@ static struct extent follow_one(struct follow *follow, uint64_t start)
         extent.end += at.length;
         note_operands(&walk, &at);
         note_flow(&walk, &at);
-        if (is_end(&walk, &at, bytes + at.length, size - at.length))
+        if (is_end(&walk, &at, bytes + at.length, size - at.length)) {
+            extent.is_sure = at.flow != FLOW_INDIRECT_JUMP;
             return extent;
+        }
         if (instruction_is_padding(&at))
             continue;
         code_end = extent.end;
@@ -257,6 +263,14 @@ static bool is_branched_to(const struct follow *follow, const struct code_range 
     return false;
 }
 
+/* Whether a function is known to end right before it. */
+static bool is_next(const struct follow *follow, uint64_t address)
+{
+    const struct extent *extent = extent_below(follow, address);
+
+    return extent && extent->end == address && extent->is_sure;
+}
+
 static bool is_function(const struct follow *follow, uint64_t address)
 {
     const struct code_range *range = code_range_at(&follow->pe->code, address);
@@ -268,8 +282,10 @@ static bool is_function(const struct follow *follow, uint64_t address)
         return false;
     if (has_frame(range->bytes + offset, range->size - offset))
         return true;
-    return offset && address % ALIGNMENT == 0 && range->bytes[offset - 1] == X86_INT3 &&
-           range->bytes[offset] != X86_INT3 && code_is_decodable(&follow->pe->code, address);
+    return offset && range->bytes[offset] != X86_INT3 &&
+           (is_next(follow, address) ||
+            (address % ALIGNMENT == 0 && range->bytes[offset - 1] == X86_INT3)) &&
+           code_is_decodable(&follow->pe->code, address);
 }
 
 /* How far a function goes; it is followed anew if another was found to begin in it, or right behind
@@ -277,7 +293,7 @@ static bool is_function(const struct follow *follow, uint64_t address)
 static struct extent measured(struct follow *follow, const struct extent *before, uint64_t start)
 {
     if (!before || before->start != start ||
-        address_set_next(&follow->starts, start + 1, before->end + 1) <= before->end)
+        address_set_next(&follow->measured, start + 1, before->end + 1) <= before->end)
         return follow_one(follow, start);
     return *before;
 }
@@ -288,11 +304,16 @@ static void measure(struct follow *follow)
     const struct code *code = &follow->pe->code;
     const struct code_range *last = &code->ranges[code->range_count - 1];
     struct extent *before = follow->extents;
+    struct address_set fresh = follow->fresh;
     uint64_t end = last->address + last->size;
     size_t next = 0, count = follow->extent_count;
 
     follow->extents = NULL;
     follow->extent_count = follow->extent_room = 0;
+    memset(follow->measured.words, 0,
+           (follow->measured.size + 63) / 64 * sizeof(*follow->measured.words));
+    follow->fresh = follow->measured;
+    follow->measured = fresh;
     for (uint64_t at = address_set_next(&follow->starts, 0, end); at < end;
          at = address_set_next(&follow->starts, at + 1, end)) {
         struct extent extent;
@@ -324,6 +345,7 @@ static void add_words(struct follow *follow)
             put(&follow->candidates, pe_word(pe->image, pe->code.data[i].bytes + at));
 }
 
+/* What is none may turn out to be one once it is known where the function before it ends. */
 static bool take_candidates(struct follow *follow)
 {
     size_t count = follow->candidates.count;
@@ -335,6 +357,8 @@ static bool take_candidates(struct follow *follow)
         if (is_function(follow, address)) {
             address_set_add(&follow->pointed, address);
             add_start(follow, address);
+        } else if (code_range_at(&follow->pe->code, address) && !is_inside(follow, address)) {
+            follow->candidates.items[follow->candidates.count++] = address;
         }
     }
     return follow->waiting.count;
@@ -433,6 +457,8 @@ void pe_follow(struct pe_code *pe)
     decoder_init(&follow.decoder, pe->code.processor);
     address_set_init(&follow.starts, &pe->code);
     address_set_init(&follow.relocated, &pe->code);
+    address_set_init(&follow.fresh, &pe->code);
+    address_set_init(&follow.measured, &pe->code);
     address_set_init(&follow.called, &pe->code);
     address_set_init(&follow.pointed, &pe->code);
     note_relocated(&follow);
@@ -455,6 +481,8 @@ void pe_follow(struct pe_code *pe)
     settle(&follow);
     free(follow.starts.words);
     free(follow.relocated.words);
+    free(follow.fresh.words);
+    free(follow.measured.words);
     free(follow.called.words);
     free(follow.pointed.words);
     free(follow.jumped.items);

@@ -12,7 +12,8 @@
  * What it calls is a function, and what it jumps to elsewhere, at a multiple of 16, unless it is a part of one
  * (pe_stack.h). So is, where its address is taken, or stands in data, and it is none's part
  *
- *      - what begins with `push ebp; mov ebp, esp`, perhaps behind `mov edi, edi`, and
+ *      - what begins with `push ebp; mov ebp, esp`, perhaps behind `mov edi, edi`,
+ *      - what begins where a known function ends, by a return or a jump: code made for size has no padding, and
  *      - what begins at a multiple of 16, behind int3, with which nobody fills up the inside of a function;
  *
  * and what begins in the first way in a gap, behind a return or what fills up. A base relocation at an instruction's

@@ -123,6 +123,25 @@ static void tables_in_code_end_a_function(void **state)
     assert_int_equal(pe.functions.count, 2);
 }
 
+/* Code made for size: one behind the other, without padding. Behind a jump that leads nobody knows
+ * where there may be a part of the same function. */
+static void pointers_tell_functions_behind_others(void **state)
+{
+    static const uint32_t pointers[] = {0x401107, 0x401103, 0x401203};
+
+    (void)state;
+    CALLED(0x1100, "\x31\xc0\xc3");             /* xor eax, eax; ret */
+    CODE(0x1103, "\x56\x31\xf6\xc3");           /* push esi; xor esi, esi; ret */
+    CODE(0x1107, "\x8b\x44\x24\x04\xc3\xcc");   /* mov eax, [esp + 4]; ret */
+    CALLED(0x1200, "\x90\xff\xe1\x31\xc0\xc3"); /* nop; jmp ecx; xor eax, eax; ret */
+    memcpy(pe_sample_at(&sample, PE_SAMPLE_FREE), pointers, sizeof(pointers));
+    analyse();
+    assert_non_null(at(0x1103));
+    assert_end(0x1103, 0x1107);
+    assert_non_null(at(0x1107));
+    assert_null(at(0x1203));
+}
+
 static void pointers_tell_functions_that_look_like_ones(void **state)
 {
     static const uint32_t pointers[] = {0x401100, 0x401120, 0x401141, 0x401152};
@@ -390,6 +409,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(calls_tell_functions),
         TEST(tables_in_code_end_a_function),
+        TEST(pointers_tell_functions_behind_others),
         TEST(pointers_tell_functions_that_look_like_ones),
         TEST(gaps_are_searched_for_frames),
         TEST(what_flows_into_is_inside),

@@ -127,11 +127,11 @@ static void bar_entries(struct patch_ways *ways, const struct elf_image *image)
 void elf_redirect_plan(struct patch_plan *plan, const struct elf_code *elf,
                        const struct elf_image *image)
 {
-    struct patch_ways ways = {.symbols = elf_dynamic_value(image, DT_SYMTAB, 0),
-                              .symbols_size =
-                                  image->symbol_count * elf_record_size(image->class, ELF_SYMBOL)};
+    struct patch_ways ways;
 
     patch_ways_init(&ways, &elf->code);
+    ways.symbols = elf_dynamic_value(image, DT_SYMTAB, 0);
+    ways.symbols_size = image->symbol_count * elf_record_size(image->class, ELF_SYMBOL);
     visit_words(image, know, &ways);
     bar_entries(&ways, image);
     patch_redirect(plan, &ways);
