@@ -73,7 +73,11 @@ wine32()
 # Whether that is what programs see; the answer is in wine.version.
 is_windows_10()
 {
-    wine cmd /c ver >wine.version 2>>wine.log || true
+    local try
+    for try in 1 2 3; do # now and then Wine does not find what it is to begin
+        wine cmd /c ver >wine.version 2>>wine.log || true
+        ! grep -q '^Microsoft Windows' wine.version || break
+    done
     grep -q 'Windows 10' wine.version
 }
 
