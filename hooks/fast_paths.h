@@ -4,17 +4,18 @@
  * there is to do. What is new or unusual is left to the slow paths (slow_paths.h), and nothing was done then.
  *
  * A signal may come between any two instructions, as entry.S says. So a record is filled in before it becomes the
- * top, and looked at again then; counts are stored in the order that layout.h draws. `volatile` keeps that order;
- * other threads read nothing but the trace.
+ * top, and looked at again then; counts are stored in the order that layout.h draws, which barriers keep. Other threads
+ * read nothing but the trace.
  */
 #ifndef UMBRA_HOOKS_FAST_PATHS_H
 #define UMBRA_HOOKS_FAST_PATHS_H
 
+#include "hooks/gap.h"
 #include "hooks/thread.h"
 #include "hooks/tree.h"
 #include "trace/image_manifest.h"
 
-/* One store cannot be parted from what stands before and behind it. */
+/* What stands before it in the source is stored before what stands behind. */
 #define BARRIER() __asm__ volatile("" : : : "memory")
 
 static inline uint32_t fast_function(uintptr_t body)
@@ -69,14 +70,6 @@ static inline uint64_t fast_time(const struct thread *thread)
     return ticks_now() - thread->stopped;
 }
 
-/* Number `number` of the context's calls is to be timed, for a gap of calls: the next gap. */
-static inline void fast_choose_gap(struct trace_node *node, struct record *record, uint32_t number)
-{
-    record->weight = node->gap;
-    node->gap = (uint8_t)(node->mask / 2 + 1 + (node->random & node->mask));
-    node->next = number + node->gap;
-}
-
 /* While a process is recorded, with the timing that is its session's. Where a call goes on: its record's thunk, or the body itself (*is_thunk). 0: by the slow path. */
 static inline uintptr_t fast_entry(uintptr_t *slot, uintptr_t body, bool is_adaptive, bool *is_thunk)
 {
@@ -109,7 +102,7 @@ static inline uintptr_t fast_entry(uintptr_t *slot, uintptr_t body, bool is_adap
     }
     if ((int32_t)(number - node->next) >= 0) {
         if (node->gap) {
-            fast_choose_gap(node, record, number);
+            record->weight = gap_take(node, number);
             record->t0 = fast_time(thread);
             return (uintptr_t)record_thunk(record);
         }
@@ -129,18 +122,6 @@ static inline void fast_count_exit(struct thread *thread, struct record *record)
     node->exits = exits;
     BARRIER();
     thread->top = record - 1;
-}
-
-static inline void fast_add_timed(struct trace_node *node, uint64_t weight, uint64_t ticks, uint32_t clock)
-{
-    uint32_t most = ++node->timed < TIMING_MANY ? TIMING_MASK : TIMING_MASK_OF_MANY;
-
-    node->random = (uint8_t)(clock * TIMING_MIX >> 24);
-    if (ticks < TIMING_SHORT)
-        node->mask = (uint8_t)((node->mask * 2 + 1) & most);
-    else if (ticks >= TIMING_LONG)
-        node->mask = 0;
-    node->ticks += ticks < TIMING_SLOW ? ticks * weight : ticks;
 }
 
 /* The call of this record has returned. False: the slow path is to count it. */
@@ -163,10 +144,9 @@ static inline bool fast_exit(struct record *record, bool is_adaptive)
     ticks -= thread->stopped + record->t0;
     if ((int64_t)ticks < 0) /* a handler's slow path came after the clock was read */
         return false;
+    record->node->ticks += is_adaptive ? gap_ticks(ticks, record->weight) : ticks;
     if (is_adaptive)
-        fast_add_timed(record->node, record->weight, ticks, clock);
-    else
-        record->node->ticks += ticks;
+        gap_adapt(record->node, ticks, clock);
     fast_count_exit(thread, record);
     return true;
 }

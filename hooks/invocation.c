@@ -24,6 +24,7 @@
 #include "hooks/invocation.h"
 
 #include "hooks/events.h"
+#include "hooks/gap.h"
 #include "hooks/links.h"
 #include "hooks/notes.h"
 #include "hooks/session.h"
@@ -61,13 +62,7 @@ bool invocation_choose(struct trace_node *node, uint64_t number)
    same as in linux/x86_64/entry.S. */
 static uint64_t choose(struct trace_node *node, uint64_t number)
 {
-    uint8_t weight = node->gap;
-
-    if (!invocation_choose(node, number))
-        return 0;
-    node->gap = (uint8_t)(node->mask / 2 + 1 + (node->random & node->mask));
-    node->next = (uint32_t)number + node->gap;
-    return weight;
+    return invocation_choose(node, number) ? gap_take(node, (uint32_t)number) : 0;
 }
 
 void invocation_begin(struct record *record, struct trace_node *node, uint64_t ret, uint64_t body,
@@ -91,17 +86,9 @@ void invocation_begin(struct record *record, struct trace_node *node, uint64_t r
 /* Durations of calls that stand for others decide how many calls the next timed one stands for. */
 static void add_timed(struct trace_node *node, uint64_t weight, uint64_t ticks, uint64_t now)
 {
-    uint32_t most = node->timed < TIMING_MANY ? TIMING_MASK : TIMING_MASK_OF_MANY;
-
-    node->ticks += ticks < TIMING_SLOW ? ticks * weight : ticks;
-    if (!session.is_adaptive)
-        return;
-    node->timed++;
-    node->random = (uint8_t)((uint32_t)now * TIMING_MIX >> 24);
-    if (ticks < TIMING_SHORT)
-        node->mask = (uint8_t)((node->mask * 2 + 1) & most);
-    else if (ticks >= TIMING_LONG)
-        node->mask = 0;
+    node->ticks += gap_ticks(ticks, weight);
+    if (session.is_adaptive)
+        gap_adapt(node, ticks, (uint32_t)now);
 }
 
 /*

@@ -1,4 +1,4 @@
-/* Threads take no samples: of Windows programs, and on i386. */
+/* Threads of Windows programs take no samples. */
 #include "hooks/sampler.h"
 
 void sampler_begin(struct thread *thread)
@@ -17,9 +17,5 @@ void sampler_settle(struct thread *thread)
 }
 
 void sampler_stop(void)
-{
-}
-
-void sampler_give_up(void)
 {
 }

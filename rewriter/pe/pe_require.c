@@ -165,6 +165,7 @@ bool pe_image_require_supported(const struct pe_image *image, struct failure *fa
         return fail(
             failure, image->path,
             "expected exceptions by libgcc_s_dw2-1.dll, which the agent can tell of recorded "
-            "calls, found those of GNU C++ or Rust with a libgcc of the image's own");
+            "calls, found those of GNU C++ or Rust with a libgcc of the image's own; "
+            "link it with -shared-libgcc");
     return true;
 }

@@ -12,11 +12,6 @@ const char *attachment_path(uint64_t base)
     return NULL;
 }
 
-void *attachment_thunks(void)
-{
-    return NULL;
-}
-
 const char *attachment_socket(void)
 {
     return NULL;
